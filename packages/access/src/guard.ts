@@ -1,0 +1,87 @@
+import { AppError, forbidden, notFound, unauthorized } from '@atrium/kernel/errors'
+import type { FastifyContextConfig, FastifyRequest } from 'fastify'
+import { type Principal, rememberCaller } from './principal.ts'
+import type { AccessDirectory, AccessTable, Grant } from './table.ts'
+
+export interface GuardDeps {
+  readonly directory: AccessDirectory
+  /** The caller that a bearer credential stands for. @throws AppError 401 when it is not valid */
+  authenticate(credential: string, request: FastifyRequest): Promise<Principal>
+}
+
+/** Route options that name an operation and enforce its row of the access table. */
+export type Guard<Operation extends string> = (operation: Operation) => {
+  readonly config: FastifyContextConfig
+  readonly onRequest: (request: FastifyRequest) => Promise<void>
+}
+
+/** The token of `Authorization: Bearer <token>`. @throws AppError 401 */
+export function bearerOf(request: FastifyRequest): string {
+  const header = request.headers.authorization
+  if (header === undefined) throw unauthorized('Authentication required: send Authorization: Bearer <token>')
+  const match = /^Bearer +([^\s]+)$/i.exec(header)
+  if (match?.[1] === undefined) throw unauthorized('The Authorization header must be: Bearer <token>')
+  return match[1]
+}
+
+const nameOfKind = { user: 'a user token', client: 'an M2M token', key: 'an API key' } as const
+
+async function decide(
+  grant: Grant,
+  caller: Principal,
+  request: FastifyRequest,
+  directory: AccessDirectory,
+  refusal: string | undefined,
+): Promise<void> {
+  const params = request.params as { spaceId?: string; userId?: string }
+  switch (grant) {
+    case 'any':
+      return
+    case 'unauthorized':
+      throw unauthorized(refusal ?? `This operation does not accept ${nameOfKind[caller.kind]}`)
+    case 'forbidden':
+      throw forbidden(refusal ?? `This operation is not open to ${nameOfKind[caller.kind]}`)
+    case 'superuser':
+      if (await directory.isSuperuser(caller)) return
+      throw forbidden('Superuser required')
+    case 'self':
+      if (caller.kind === 'user' && caller.qxId === params.userId) return
+      if (await directory.isSuperuser(caller)) return
+      throw forbidden('Only about yourself, unless you are a superuser')
+    case 'member':
+    case 'owner': {
+      const spaceId = params.spaceId ?? ''
+      const role = await directory.roleIn(caller, spaceId)
+      if (role === 'no-space') throw notFound('Space', spaceId)
+      if (role === 'owner' || (role === 'member' && grant === 'member')) return
+      if (grant === 'member' && (await directory.isSuperuser(caller))) return
+      throw forbidden(grant === 'owner' ? 'Space owner required' : 'No access to this space')
+    }
+    default:
+      throw new AppError(500, 'internal_error', `unknown grant ${String(grant satisfies never)}`)
+  }
+}
+
+/**
+ * Guards for the operations of one table. A route spreads `guard('updateSpace')` into its options; the
+ * space of the decision is the path parameter `spaceId`, the person that of `userId`.
+ */
+export function createGuard<T extends AccessTable>(
+  table: T,
+  deps: GuardDeps,
+): Guard<Extract<keyof T, string>> {
+  return (operation) => {
+    const rule = table[operation]
+    if (rule === undefined || rule === 'public') {
+      return { config: { operationId: operation, public: true }, onRequest: async () => {} }
+    }
+    return {
+      config: { operationId: operation },
+      onRequest: async (request) => {
+        const caller = await deps.authenticate(bearerOf(request), request)
+        rememberCaller(request, caller)
+        await decide(rule[caller.kind], caller, request, deps.directory, rule.refusal)
+      },
+    }
+  }
+}

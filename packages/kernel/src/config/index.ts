@@ -1,0 +1,1 @@
+export { type EnvSchema, type EnvValues, envDocs, parseEnv, variable } from './env.ts'

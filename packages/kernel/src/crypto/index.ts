@@ -1,0 +1,1 @@
+export { createMasterKey, loadMasterKey, type MasterKey } from './master-key.ts'

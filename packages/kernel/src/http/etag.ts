@@ -1,0 +1,26 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { preconditionFailed } from '../errors.ts'
+
+/** The entity tag of a row's version number (RFC 9110 §8.8.3). */
+export const etagOf = (version: number): string => `"${version}"`
+
+/** Sends the tag with a single read or write. */
+export function setEtag(reply: FastifyReply, version: number): void {
+  reply.header('etag', etagOf(version))
+}
+
+/**
+ * The version that the caller's `If-Match` demands, for use in the UPDATE's own WHERE: undefined when
+ * there is no such header or it is `*`.
+ * @throws AppError 412 when the header names no tag of ours
+ */
+export function ifMatchVersions(request: FastifyRequest): number[] | undefined {
+  const header = request.headers['if-match']
+  if (header === undefined || header.trim() === '*') return undefined
+  const versions = header.split(',').flatMap((tag) => {
+    const match = /^"(\d{1,15})"$/.exec(tag.trim())
+    return match === null ? [] : [Number(match[1])]
+  })
+  if (versions.length === 0) throw preconditionFailed()
+  return versions
+}

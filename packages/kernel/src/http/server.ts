@@ -1,0 +1,184 @@
+import cors from '@fastify/cors'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify'
+import { AppError, invalidInput } from '../errors.ts'
+import { newId } from '../ids.ts'
+import type { Logger } from '../log.ts'
+import { Histogram, type Registry } from '../metrics.ts'
+import { parseJson } from './json.ts'
+
+export type HttpServer = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+export interface HttpOptions {
+  readonly log: Logger
+  readonly metrics: Registry
+  /** Browsers of these origins may call; none by default. */
+  readonly corsOrigins: readonly string[]
+  /** Largest body in bytes, unless a route says otherwise. */
+  readonly bodyLimit: number
+  /** Addresses of proxies whose X-Forwarded-* headers count. */
+  readonly trustedProxies: readonly string[]
+  /** Adds Strict-Transport-Security, when the platform is reached by https. */
+  readonly https: boolean
+}
+
+/** OWASP's list for REST answers; pages with markup (docs, console) replace the policy by their own. */
+const SECURITY_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+}
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/
+
+const requestIdOf = (raw: { headers: Record<string, string | string[] | undefined> }): string => {
+  const given = raw.headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId()
+}
+
+/**
+ * Query strings and path parameters arrive as text and are coerced to their schema's type; bodies are
+ * JSON and are not: `"5"` is no number.
+ */
+function createValidators() {
+  const common = { useDefaults: true, allErrors: false, strict: false } as const
+  const body = new Ajv({ ...common, coerceTypes: false })
+  const text = new Ajv({ ...common, coerceTypes: 'array' })
+  addFormats.default(body)
+  addFormats.default(text)
+  return ({ schema, httpPart }: { schema: object; httpPart?: string }) =>
+    (httpPart === 'body' ? body : text).compile(schema)
+}
+
+/** The root server: everything that all services share, and no route. Listening is the caller's act. */
+export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
+  const app = Fastify({
+    loggerInstance: options.log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    // One logger for all: a child per request costs more than the whole routing.
+    childLoggerFactory: (logger) => logger,
+    genReqId: requestIdOf,
+    bodyLimit: options.bodyLimit,
+    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 72_000,
+    routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
+    // A path that cannot be decoded is a path that does not exist; each service's scope shapes the rest.
+    frameworkErrors: (error, request, reply) => {
+      void (reply as FastifyReply)
+        .code(error.statusCode ?? 400)
+        .header('x-request-id', request.id)
+        .send({ error: { code: error.statusCode ?? 400, message: error.message } })
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.setValidatorCompiler(createValidators())
+  useJsonBodies(app)
+  if (options.corsOrigins.length > 0) {
+    await app.register(cors, {
+      origin: [...options.corsOrigins],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'],
+      exposedHeaders: ['etag', 'x-request-id', 'retry-after', 'x-atrium-backend'],
+      maxAge: 600,
+    })
+  }
+
+  const headers = options.https
+    ? { ...SECURITY_HEADERS, 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
+    : SECURITY_HEADERS
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(headers).header('x-request-id', request.id)
+    if (request.raw.url?.includes('%00') === true) {
+      done(invalidInput('The address', 'must not contain the NUL character (%00)'))
+      return
+    }
+    done()
+  })
+  observeRequests(app, options)
+  return app
+}
+
+/** JSON bodies; absent ones (also with a JSON content type, as many clients send on DELETE) read as undefined. */
+function useJsonBodies(app: HttpServer): void {
+  app.removeAllContentTypeParsers()
+  const parse = (
+    _request: FastifyRequest,
+    body: Buffer,
+    done: (error: Error | null, value?: unknown) => void,
+  ) => {
+    try {
+      done(null, body.length === 0 ? undefined : parseJson(body))
+    } catch (error) {
+      done(error as Error)
+    }
+  }
+  app.addContentTypeParser(/^application\/(?:[\w.+-]+\+)?json/, { parseAs: 'buffer' }, parse)
+  app.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume()
+    done(
+      new AppError(
+        400,
+        'invalid_content_type',
+        'The body must be JSON: send Content-Type: application/json',
+        { field: 'content-type' },
+      ),
+    )
+  })
+  // Fastify demands a content type on QUERY; its body is optional here, so an absent one counts as JSON.
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.method === 'QUERY') request.raw.headers['content-type'] ??= 'application/json'
+    done()
+  })
+}
+
+/** One histogram and one log line per request. */
+function observeRequests(app: HttpServer, { log, metrics }: HttpOptions): void {
+  const seconds = new Histogram({
+    name: 'atrium_http_request_duration_seconds',
+    help: 'Time from the request to the last byte of its answer',
+    labelNames: ['method', 'route', 'status'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120],
+    registers: [metrics],
+  })
+  // Looking labels up by object costs more than observing, so each combination is bound once.
+  const bound = new Map<string, ReturnType<typeof seconds.labels>>()
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown'
+    const key = `${request.method} ${route} ${reply.statusCode}`
+    let series = bound.get(key)
+    if (series === undefined) {
+      series = seconds.labels({ method: request.method, route, status: String(reply.statusCode) })
+      bound.set(key, series)
+    }
+    series.observe(reply.elapsedTime / 1000)
+    log.debug(
+      {
+        requestId: request.id,
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'request',
+    )
+    done()
+  })
+}

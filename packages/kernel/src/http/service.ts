@@ -1,0 +1,209 @@
+import swagger from '@fastify/swagger'
+import scalar from '@scalar/fastify-api-reference'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import findMyWay from 'find-my-way'
+import { AppError } from '../errors.ts'
+import type { HttpServer } from './server.ts'
+
+/** The Fastify instance that a service adds its routes to. */
+export type ServiceScope = HttpServer
+
+/** What a service's `formatError` gets to shape; `message` is safe to show. */
+export interface ErrorView {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly field: string | undefined
+  readonly requestId: string
+}
+
+export interface ServiceOptions {
+  /** Base address, e.g. `/portal`. */
+  readonly prefix: string
+  readonly title: string
+  readonly description: string
+  readonly version: string
+  readonly formatError: (error: ErrorView) => unknown
+  /** Status of a body that fails its schema: 400, or 422 where the service's contract says so. */
+  readonly validationStatus?: number
+  /** Adds the routes. Each has `config.operationId`, and `config.public` when it needs no credential. */
+  readonly routes: (scope: ServiceScope) => void | Promise<void>
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Name of the operation in OpenAPI, in the access table and in tests. */
+    operationId?: string
+    public?: boolean
+    /** For a route that is no operation of the service's contract (the documentation itself). */
+    undocumented?: boolean
+  }
+}
+
+const CODES: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_content_length',
+}
+
+/** "body/day must match format" → `body.day`. */
+const fieldOf = (error: FastifyError): string => {
+  const first = error.validation?.[0]
+  const missing = (first?.params as { missingProperty?: string } | undefined)?.missingProperty
+  const path = (first?.instancePath ?? '').split('/').filter((part) => part !== '')
+  return [error.validationContext ?? 'body', ...path, ...(missing === undefined ? [] : [missing])].join('.')
+}
+
+function viewOf(error: FastifyError | AppError, requestId: string, validationStatus: number): ErrorView {
+  if (error instanceof AppError) {
+    return { status: error.status, code: error.code, message: error.message, field: error.field, requestId }
+  }
+  if (error.validation !== undefined) {
+    const field = fieldOf(error)
+    const reason = error.validation[0]?.message ?? 'is invalid'
+    const isMissing = error.validation[0]?.keyword === 'required'
+    const status = error.validationContext === 'body' ? validationStatus : 400
+    return {
+      status,
+      code: 'invalid_input',
+      message: `${field} ${isMissing ? 'is required' : reason}`,
+      field,
+      requestId,
+    }
+  }
+  const status = error.statusCode ?? 500
+  if (status >= 400 && status < 500) {
+    return {
+      status,
+      code: CODES[error.code] ?? 'bad_request',
+      message: error.message,
+      field: undefined,
+      requestId,
+    }
+  }
+  return {
+    status: 500,
+    code: 'internal_error',
+    message: `Internal error; quote request ${requestId}`,
+    field: undefined,
+    requestId,
+  }
+}
+
+/**
+ * Mounts a service under its prefix: its error shape for everything below it (404 and 405 too), its
+ * OpenAPI 3.2 at `/openapi.json` and its reference at `/docs`.
+ */
+export async function mountService(app: HttpServer, options: ServiceOptions): Promise<void> {
+  await app.register(
+    async (scope: ServiceScope) => {
+      const answer = (error: FastifyError | AppError, request: FastifyRequest, reply: FastifyReply) => {
+        const view = viewOf(error, request.id, options.validationStatus ?? 400)
+        if (view.status >= 500) request.log.error({ err: error, requestId: request.id }, 'request failed')
+        if (error instanceof AppError && error.headers !== undefined) reply.headers(error.headers)
+        return reply
+          .code(view.status)
+          .type('application/json; charset=utf-8')
+          .serializer(JSON.stringify)
+          .send(options.formatError(view))
+      }
+      scope.setErrorHandler<FastifyError | AppError>(answer)
+      answerUnknownRoutes(scope, options.prefix, answer)
+      await describe(scope, options)
+      await options.routes(scope)
+    },
+    { prefix: options.prefix },
+  )
+}
+
+/** 405 with `Allow` where the path exists under another method, else 404. */
+function answerUnknownRoutes(
+  scope: ServiceScope,
+  prefix: string,
+  answer: (error: AppError, request: FastifyRequest, reply: FastifyReply) => FastifyReply,
+): void {
+  const paths = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 256 })
+  const methodsOf = new Map<string, Set<string>>()
+  scope.addHook('onRoute', ({ url, method }) => {
+    const methods = methodsOf.get(url) ?? new Set<string>()
+    if (methods.size === 0) {
+      methodsOf.set(url, methods)
+      paths.on('GET', url, () => {}, methods)
+    }
+    for (const one of Array.isArray(method) ? method : [method]) methods.add(one)
+  })
+  scope.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? ''
+    const allowed = paths.find('GET', path)?.store as Set<string> | undefined
+    const error =
+      allowed === undefined
+        ? new AppError(
+            404,
+            'route_not_found',
+            `There is no ${request.method} ${prefix}${path.slice(prefix.length)}`,
+          )
+        : new AppError(405, 'method_not_allowed', `${request.method} is not allowed here`, {
+            headers: { allow: [...allowed].sort().join(', ') },
+          })
+    return answer(error, request, reply)
+  })
+}
+
+async function describe(scope: ServiceScope, options: ServiceOptions): Promise<void> {
+  await scope.register(swagger, {
+    stripBasePath: true,
+    openapi: {
+      openapi: '3.2.0',
+      info: { title: options.title, description: options.description, version: options.version },
+      servers: [{ url: options.prefix }],
+      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+      security: [{ bearer: [] }],
+    },
+    transformObject: (document) => {
+      const openapi = 'openapiObject' in document ? document.openapiObject : document.swaggerObject
+      allowAbsentQueryBodies(
+        openapi as { paths?: Record<string, Record<string, { requestBody?: { required?: boolean } }>> },
+      )
+      return openapi
+    },
+  })
+  scope.addHook('onRoute', (route) => {
+    const { operationId, undocumented, public: isPublic } = route.config ?? {}
+    if (undocumented === true || route.method === 'HEAD') {
+      route.schema = { ...route.schema, hide: true }
+      return
+    }
+    if (operationId === undefined)
+      throw new Error(`${String(route.method)} ${route.url} has no config.operationId`)
+    route.schema = { ...route.schema, operationId, ...(isPublic === true ? { security: [] } : {}) }
+  })
+  scope.get('/openapi.json', { config: { undocumented: true }, schema: { hide: true } }, () =>
+    scope.swagger(),
+  )
+  await scope.register(async (docs) => {
+    docs.addHook('onRoute', (route) => {
+      route.config = { ...route.config, undocumented: true }
+    })
+    docs.addHook('onRequest', (_request, reply, done) => {
+      // The reference page runs its own bundled script and styles, nothing from elsewhere.
+      reply.header(
+        'content-security-policy',
+        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; frame-ancestors 'none'",
+      )
+      done()
+    })
+    await docs.register(scalar, {
+      routePrefix: '/docs',
+      configuration: { url: `${options.prefix}/openapi.json`, telemetry: false, withDefaultFonts: false },
+    })
+  })
+}
+
+/** The generator marks every body as required; QUERY's is optional throughout. */
+function allowAbsentQueryBodies(document: {
+  paths?: Record<string, Record<string, { requestBody?: { required?: boolean } }>>
+}): void {
+  for (const operations of Object.values(document.paths ?? {})) {
+    const body = operations.query?.requestBody
+    if (body !== undefined) body.required = false
+  }
+}
