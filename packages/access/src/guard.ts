@@ -1,7 +1,8 @@
-import { AppError, forbidden, notFound, unauthorized } from '@atrium/kernel/errors'
+import { AppError, forbidden, invalidInput, notFound, unauthorized } from '@atrium/kernel/errors'
+import { isUuid } from '@atrium/kernel/ids'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { type Principal, rememberCaller } from './principal.ts'
-import type { AccessDirectory, AccessTable, Grant } from './table.ts'
+import type { AccessDirectory, AccessRule, AccessTable, Grant } from './table.ts'
 
 export interface GuardDeps {
   readonly directory: AccessDirectory
@@ -26,13 +27,24 @@ export function bearerOf(request: FastifyRequest): string {
 
 const nameOfKind = { user: 'a user token', client: 'an M2M token', key: 'an API key' } as const
 
+type Row = Exclude<AccessRule, 'public'>
+
+/** The caller's role in the space of the path. @throws AppError 404 (400 where the row says so) when there is no such space */
+async function roleAt(row: Row, caller: Principal, spaceId: string, directory: AccessDirectory) {
+  const role = await directory.roleIn(caller, spaceId)
+  if (role !== 'no-space') return role
+  if (row.malformedSpaceId === 400 && !isUuid(spaceId)) throw invalidInput('params.spaceId', 'must be a UUID')
+  throw notFound('Space', spaceId)
+}
+
 async function decide(
-  grant: Grant,
+  row: Row,
   caller: Principal,
   request: FastifyRequest,
   directory: AccessDirectory,
-  refusal: string | undefined,
 ): Promise<void> {
+  const grant: Grant = row[caller.kind]
+  const { refusal } = row
   const params = request.params as { spaceId?: string; userId?: string }
   switch (grant) {
     case 'any':
@@ -42,6 +54,8 @@ async function decide(
     case 'forbidden':
       throw forbidden(refusal ?? `This operation is not open to ${nameOfKind[caller.kind]}`)
     case 'superuser':
+      // An unknown space is unknown to everybody, so it is told before the lack of rights.
+      if (params.spaceId !== undefined) await roleAt(row, caller, params.spaceId, directory)
       if (await directory.isSuperuser(caller)) return
       throw forbidden('Superuser required')
     case 'self':
@@ -50,9 +64,7 @@ async function decide(
       throw forbidden('Only about yourself, unless you are a superuser')
     case 'member':
     case 'owner': {
-      const spaceId = params.spaceId ?? ''
-      const role = await directory.roleIn(caller, spaceId)
-      if (role === 'no-space') throw notFound('Space', spaceId)
+      const role = await roleAt(row, caller, params.spaceId ?? '', directory)
       if (role === 'owner' || (role === 'member' && grant === 'member')) return
       if (grant === 'member' && (await directory.isSuperuser(caller))) return
       throw forbidden(grant === 'owner' ? 'Space owner required' : 'No access to this space')
@@ -80,7 +92,7 @@ export function createGuard<T extends AccessTable>(
       onRequest: async (request) => {
         const caller = await deps.authenticate(bearerOf(request), request)
         rememberCaller(request, caller)
-        await decide(rule[caller.kind], caller, request, deps.directory, rule.refusal)
+        await decide(rule, caller, request, deps.directory)
       },
     }
   }

@@ -21,6 +21,8 @@ export type AccessRule =
       readonly key: Grant
       /** Replaces the standard message where a credential of the wrong kind is refused. */
       readonly refusal?: string
+      /** Answers 400 to a space id that is no UUID, where the contract asks for that; else 404, as for any unknown space. */
+      readonly malformedSpaceId?: 400
     }
 
 /** Operation name → rule. It decides, it is documented, and it is tested: there is no other. */

@@ -33,12 +33,14 @@ const redactPaths = SECRET_FIELDS.flatMap((field) => [
 export function createLogger(options: {
   level: string
   asynchronous?: boolean
+  /** 1 (standard output) by default. */
+  fd?: number
   destination?: DestinationStream
 }): Logger {
   const destination =
     options.destination ??
     pino.destination({
-      dest: 1,
+      dest: options.fd ?? 1,
       sync: options.asynchronous !== true,
       ...(options.asynchronous === true ? { minLength: 4096, periodicFlush: 200 } : {}),
     })

@@ -7,6 +7,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  LogController,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
   type RawServerDefault,
@@ -72,7 +73,7 @@ function createValidators() {
 export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     // One logger for all: a child per request costs more than the whole routing.
     childLoggerFactory: (logger) => logger,
     genReqId: requestIdOf,

@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import findMyWay from 'find-my-way'
 import { AppError } from '../errors.ts'
 import type { HttpServer } from './server.ts'
@@ -35,8 +35,6 @@ declare module 'fastify' {
     /** Name of the operation in OpenAPI, in the access table and in tests. */
     operationId?: string
     public?: boolean
-    /** For a route that is no operation of the service's contract (the documentation itself). */
-    undocumented?: boolean
   }
 }
 
@@ -109,7 +107,10 @@ export async function mountService(app: HttpServer, options: ServiceOptions): Pr
       scope.setErrorHandler<FastifyError | AppError>(answer)
       answerUnknownRoutes(scope, options.prefix, answer)
       await describe(scope, options)
-      await options.routes(scope)
+      await scope.register(async (routes: ServiceScope) => {
+        routes.addHook('onRoute', nameOperation)
+        await options.routes(routes)
+      })
     },
     { prefix: options.prefix },
   )
@@ -148,6 +149,18 @@ function answerUnknownRoutes(
   })
 }
 
+/** Every route is an operation with a name: OpenAPI, the access table and the tests know it by that. */
+function nameOperation(route: RouteOptions): void {
+  if (route.method === 'HEAD') {
+    route.schema = { ...route.schema, hide: true }
+    return
+  }
+  const { operationId, public: isPublic } = route.config ?? {}
+  if (operationId === undefined)
+    throw new Error(`${String(route.method)} ${route.url} has no config.operationId`)
+  route.schema = { ...route.schema, operationId, ...(isPublic === true ? { security: [] } : {}) }
+}
+
 async function describe(scope: ServiceScope, options: ServiceOptions): Promise<void> {
   await scope.register(swagger, {
     stripBasePath: true,
@@ -166,23 +179,8 @@ async function describe(scope: ServiceScope, options: ServiceOptions): Promise<v
       return openapi
     },
   })
-  scope.addHook('onRoute', (route) => {
-    const { operationId, undocumented, public: isPublic } = route.config ?? {}
-    if (undocumented === true || route.method === 'HEAD') {
-      route.schema = { ...route.schema, hide: true }
-      return
-    }
-    if (operationId === undefined)
-      throw new Error(`${String(route.method)} ${route.url} has no config.operationId`)
-    route.schema = { ...route.schema, operationId, ...(isPublic === true ? { security: [] } : {}) }
-  })
-  scope.get('/openapi.json', { config: { undocumented: true }, schema: { hide: true } }, () =>
-    scope.swagger(),
-  )
+  scope.get('/openapi.json', { schema: { hide: true } }, () => scope.swagger())
   await scope.register(async (docs) => {
-    docs.addHook('onRoute', (route) => {
-      route.config = { ...route.config, undocumented: true }
-    })
     docs.addHook('onRequest', (_request, reply, done) => {
       // The reference page runs its own bundled script and styles, nothing from elsewhere.
       reply.header(

@@ -239,6 +239,14 @@ export async function startEmbeddedPostgres(options: {
   }
 }
 
+/** @throws OperatorError when the embedded server cannot run here, saying why and what to do */
+export async function checkEmbeddedPostgres(dataDir: string): Promise<void> {
+  const native = await findBinaries()
+  const { root, data } = layoutOf(path.resolve(dataDir))
+  await mkdir(root, { recursive: true })
+  await createUnprivilegedRunner([path.join(native, 'bin'), data])
+}
+
 /** The connection string that a running Atrium left for commands on the same machine, if one runs. */
 export async function readEmbeddedUrl(dataDir: string): Promise<string | undefined> {
   return readFile(layoutOf(path.resolve(dataDir)).connection, 'utf8').catch(() => undefined)

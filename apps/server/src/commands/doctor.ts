@@ -1,0 +1,150 @@
+import { constants } from 'node:fs'
+import { access, mkdir, rm, statfs, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { freemem } from 'node:os'
+import path from 'node:path'
+import { describeBackends } from '@atrium/gateway'
+import { checkEmbeddedPostgres, createPool, readDataDirOwner } from '@atrium/kernel/db'
+import { OperatorError } from '@atrium/kernel/errors'
+import { createLogger } from '@atrium/kernel/log'
+import { type Config, parseConfig } from '../config.ts'
+
+/** What a check found: a sentence, and whether it stops the platform from working. */
+interface Finding {
+  readonly level: 'ok' | 'note' | 'problem'
+  readonly text: string
+}
+
+type Check = (config: Config) => Promise<Finding>
+
+const ok = (text: string): Finding => ({ level: 'ok', text })
+const note = (text: string): Finding => ({ level: 'note', text })
+const problem = (text: string): Finding => ({ level: 'problem', text })
+const GIB = 2 ** 30
+
+const checkNode: Check = async () => {
+  const major = Number(process.versions.node.split('.')[0])
+  return major >= 24
+    ? ok(`Node.js ${process.versions.node}`)
+    : problem(
+        `Node.js ${process.versions.node} is too old: 24 is needed. Run through npm, which uses the one it installed.`,
+      )
+}
+
+const checkDataDir: Check = async ({ dataDir }) => {
+  const probe = path.join(dataDir, `probe-${process.pid}`)
+  await mkdir(dataDir, { recursive: true })
+  await writeFile(probe, '')
+  await rm(probe)
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = `${((bavail * bsize) / GIB).toFixed(1)} GiB free`
+  return bavail * bsize < GIB
+    ? problem(`The data folder ${dataDir} has only ${free}: at least 1 GiB is needed`)
+    : ok(`Data folder ${dataDir}, ${free}`)
+}
+
+const checkOwner: Check = async ({ dataDir }) => {
+  const owner = await readDataDirOwner(dataDir)
+  return owner === undefined
+    ? ok('No other Atrium uses the data folder')
+    : note(`Atrium runs on this data folder (process ${owner})`)
+}
+
+const checkDatabase: Check = async (config) => {
+  const url = config.platform.DATABASE_URL
+  if (url === undefined) {
+    await checkEmbeddedPostgres(config.dataDir)
+    return ok('Embedded PostgreSQL can run here')
+  }
+  const pool = createPool(url, {
+    max: 1,
+    applicationName: 'atrium-doctor',
+    log: createLogger({ level: 'silent' }),
+  })
+  try {
+    const { rows } = await pool.query<{ version: string; may: boolean }>(
+      "SELECT current_setting('server_version_num') AS version, has_database_privilege(current_database(), 'CREATE') AS may",
+    )
+    const version = Math.floor(Number(rows[0]?.version) / 10_000)
+    if (version < 15) return problem(`DATABASE_URL: PostgreSQL ${version} is too old, 15 is needed`)
+    return rows[0]?.may === true
+      ? ok(`DATABASE_URL: PostgreSQL ${version}`)
+      : problem('DATABASE_URL: its user may not create schemas in this database')
+  } finally {
+    await pool.end()
+  }
+}
+
+const checkPort: Check = async ({ platform, dataDir }) => {
+  const { ATRIUM_HOST: host, ATRIUM_PORT: port } = platform
+  const server = createServer()
+  const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    server.once('error', resolve)
+    server.listen(port, host, () => server.close(() => resolve(undefined)))
+  })
+  if (error === undefined) return ok(`Port ${port} of ${host} is free`)
+  const owner = await readDataDirOwner(dataDir)
+  if (error.code === 'EADDRINUSE' && owner !== undefined)
+    return note(`Port ${port} of ${host} is in use, as it should be while Atrium runs`)
+  return problem(`Port ${port} of ${host} cannot be used (${error.code}): set ATRIUM_PORT or ATRIUM_HOST`)
+}
+
+const checkMasterKey: Check = async ({ platform, dataDir }) => {
+  if (platform.ATRIUM_MASTER_KEY !== undefined) {
+    const bytes = Buffer.from(platform.ATRIUM_MASTER_KEY, 'base64').length
+    return bytes === 32
+      ? ok('ATRIUM_MASTER_KEY is set')
+      : problem(`ATRIUM_MASTER_KEY holds ${bytes} bytes; 32 are needed`)
+  }
+  const file = path.join(dataDir, 'master.key')
+  const exists = await access(file, constants.R_OK).then(
+    () => true,
+    () => false,
+  )
+  return exists
+    ? ok(`Master key in ${file}: back it up, nothing sealed opens without it`)
+    : ok('A master key will be made at the first start')
+}
+
+const checkMemory: Check = async () =>
+  freemem() < 0.5 * GIB
+    ? note(`Only ${(freemem() / GIB).toFixed(1)} GiB of memory are free`)
+    : ok(`${(freemem() / GIB).toFixed(1)} GiB of memory free`)
+
+const checkModels: Check = async (config) => {
+  const lines = await describeBackends({
+    env: config.gateway,
+    nodeEnv: config.platform.NODE_ENV ?? 'development',
+    ownPort: config.platform.ATRIUM_PORT ?? 8080,
+  })
+  return ok(`Models: ${lines.join('; ')}`)
+}
+
+const CHECKS: readonly Check[] = [
+  checkNode,
+  checkMemory,
+  checkDataDir,
+  checkOwner,
+  checkDatabase,
+  checkPort,
+  checkMasterKey,
+  checkModels,
+]
+
+const MARKS = { ok: '✓', note: '•', problem: '✗' } as const
+
+/** Runs every check, prints a line for each, and exits with 1 when one found a problem. */
+export async function doctor(env: NodeJS.ProcessEnv): Promise<void> {
+  const config = parseConfig(env)
+  let problems = 0
+  for (const check of CHECKS) {
+    const finding = await check(config).catch((error: unknown) =>
+      problem(error instanceof Error ? error.message : String(error)),
+    )
+    if (finding.level === 'problem') problems += 1
+    process.stdout.write(`${MARKS[finding.level]} ${finding.text}\n`)
+  }
+  if (problems > 0)
+    throw new OperatorError(`${problems === 1 ? 'One problem' : `${problems} problems`} found.`)
+  process.stdout.write('Everything is in order.\n')
+}

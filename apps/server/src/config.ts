@@ -1,0 +1,144 @@
+import path from 'node:path'
+import { gatewayEnv } from '@atrium/gateway'
+import { identityEnv } from '@atrium/identity'
+import { type EnvValues, parseEnv, variable } from '@atrium/kernel/config'
+import { OperatorError } from '@atrium/kernel/errors'
+import { portalEnv } from '@atrium/portal'
+
+export const SERVICES = ['identity', 'portal', 'gateway'] as const
+export type ServiceName = (typeof SERVICES)[number]
+
+const platformEnv = {
+  ATRIUM_HOST: variable.string('Address to listen on', { fallback: '127.0.0.1' }),
+  ATRIUM_PORT: variable.integer('Port to listen on', { fallback: 8080, minimum: 1, maximum: 65535 }),
+  ATRIUM_PUBLIC_URL: variable.string(
+    'Origin under which callers reach the platform; by default http://localhost and the port',
+    {
+      pattern: '^https?://[^/]+$',
+    },
+  ),
+  ATRIUM_DATA_DIR: variable.string('Folder for everything that the platform keeps on this machine', {
+    fallback: '.atrium',
+  }),
+  ATRIUM_SERVICES: variable.list('Services of this process, by comma; all by default'),
+  ATRIUM_MASTER_KEY: variable.string(
+    '32 random bytes in base64 that encrypt secrets at rest; by default made once in the data folder',
+    {
+      secret: true,
+    },
+  ),
+  ATRIUM_METRICS_HOST: variable.string('Address of the metrics port', { fallback: '127.0.0.1' }),
+  ATRIUM_METRICS_PORT: variable.integer('Port of Prometheus metrics (GET /metrics); off when unset', {
+    minimum: 1,
+    maximum: 65535,
+  }),
+  DATABASE_URL: variable.string(
+    'PostgreSQL 15 or later; without it an embedded PostgreSQL 18 runs in the data folder',
+    {
+      secret: true,
+      pattern: '^postgres(ql)?://',
+    },
+  ),
+  ATRIUM_DATABASE_POOL: variable.integer('Database connections of this process', {
+    fallback: 20,
+    minimum: 2,
+    maximum: 500,
+  }),
+  ATRIUM_LOG_LEVEL: variable.choice(
+    'Least level that is logged',
+    ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    {
+      fallback: 'info',
+    },
+  ),
+  ATRIUM_CORS_ORIGINS: variable.list('Origins whose browsers may call, by comma; none by default'),
+  ATRIUM_BODY_LIMIT: variable.integer('Largest JSON body in bytes', { fallback: 1_048_576, minimum: 1024 }),
+  ATRIUM_TRUSTED_PROXIES: variable.list(
+    'Addresses or networks of proxies whose X-Forwarded-* headers count, by comma',
+  ),
+  ATRIUM_BACKGROUND_JOBS: variable.boolean('Whether this process runs background jobs', { fallback: true }),
+  ATRIUM_DRAIN_SECONDS: variable.integer('How long a stop waits for requests under way', {
+    fallback: 30,
+    maximum: 3600,
+  }),
+  ATRIUM_BOOTSTRAP_USER: variable.string('First superuser, made when the database is new', {
+    fallback: 'admin',
+  }),
+  ATRIUM_BOOTSTRAP_PASSWORD: variable.string('Its password; made up and printed once when unset', {
+    secret: true,
+  }),
+  ATRIUM_BOOTSTRAP_CLIENT_ID: variable.string('First superuser client, made when the database is new', {
+    fallback: 'atrium-admin',
+  }),
+  ATRIUM_BOOTSTRAP_CLIENT_SECRET: variable.string('Its secret; made up and printed once when unset', {
+    secret: true,
+  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable.string('OpenTelemetry collector; traces are off when unset'),
+  NODE_ENV: variable.string(
+    '`production` refuses everything that is meant for trying out (the model sandbox)',
+    { fallback: 'development' },
+  ),
+} as const
+
+/** Every variable of the platform, by the part that reads it: the docs' table is made from this. */
+export const environment = {
+  platform: platformEnv,
+  identity: identityEnv,
+  portal: portalEnv,
+  gateway: gatewayEnv,
+} as const
+
+export interface Config {
+  readonly platform: EnvValues<typeof platformEnv>
+  readonly identity: EnvValues<typeof identityEnv>
+  readonly portal: EnvValues<typeof portalEnv>
+  readonly gateway: EnvValues<typeof gatewayEnv>
+  readonly services: ReadonlySet<ServiceName>
+  /** Absolute. */
+  readonly dataDir: string
+  /** Origin as callers see it, without a slash at its end. */
+  readonly publicUrl: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads the environment once. @throws OperatorError naming each variable that is wrong */
+export function parseConfig(env: Environment): Config {
+  const problems: string[] = []
+  const part = <T>(read: () => T): T => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error
+      problems.push(...error.message.split('\n').slice(1))
+      // Never used: the problem just noted makes this function throw.
+      return {} as T
+    }
+  }
+  const platform = part(() => parseEnv(platformEnv, env))
+  const identity = part(() => parseEnv(identityEnv, env))
+  const portal = part(() => parseEnv(portalEnv, env))
+  const gateway = part(() => parseEnv(gatewayEnv, env))
+  const services = part(() => parseServices(platform.ATRIUM_SERVICES ?? []))
+  if (problems.length > 0) throw new OperatorError(`The environment is not valid:\n${problems.join('\n')}`)
+  return {
+    platform,
+    identity,
+    portal,
+    gateway,
+    services,
+    dataDir: path.resolve(platform.ATRIUM_DATA_DIR ?? '.atrium'),
+    publicUrl: platform.ATRIUM_PUBLIC_URL ?? `http://localhost:${platform.ATRIUM_PORT}`,
+  }
+}
+
+function parseServices(names: readonly string[]): ReadonlySet<ServiceName> {
+  const known: readonly string[] = SERVICES
+  const wrong = names.filter((name) => !known.includes(name))
+  if (wrong.length > 0) {
+    throw new OperatorError(
+      `\n  ATRIUM_SERVICES=${names.join(',')}: ${wrong.join(', ')} is none of ${SERVICES.join(', ')}`,
+    )
+  }
+  return new Set((names.length === 0 ? SERVICES : names) as ServiceName[])
+}

@@ -1,0 +1,12 @@
+import { registerPlatform } from '@atrium/testing'
+import { parseConfig } from '../src/config.ts'
+import { startPlatform } from '../src/platform.ts'
+
+registerPlatform(async (env) => {
+  const platform = await startPlatform(parseConfig(env), { databaseUrl: env.DATABASE_URL ?? '' })
+  return {
+    url: platform.url,
+    mintUserToken: (user) => platform.identity.mintUserToken(user),
+    close: () => platform.close(),
+  }
+})

@@ -1,0 +1,194 @@
+import Type from 'typebox'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AppError } from '../errors.ts'
+import { createLogger } from '../log.ts'
+import { createMetrics } from '../metrics.ts'
+import { createHttpServer, type HttpServer } from './server.ts'
+import { mountService } from './service.ts'
+
+const lines: string[] = []
+let app: HttpServer
+let url = ''
+
+beforeAll(async () => {
+  const log = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } })
+  app = await createHttpServer({
+    log,
+    metrics: createMetrics({ processMetrics: false }),
+    corsOrigins: ['https://console.example'],
+    bodyLimit: 2048,
+    trustedProxies: [],
+    https: true,
+  })
+  await mountService(app, {
+    prefix: '/things',
+    title: 'Things',
+    description: 'For this test',
+    version: '1.0.0',
+    formatError: ({ status, code, message, field }) => ({ oops: { status, code, message, field } }),
+    routes: (scope) => {
+      const thing = Type.Object({ name: Type.String({ minLength: 1 }), size: Type.Integer() })
+      scope.post(
+        '/v1/things',
+        { config: { operationId: 'createThing' }, schema: { body: thing } },
+        (request) => request.body,
+      )
+      scope.get('/v1/things/:id', { config: { operationId: 'getThing' } }, (request) => ({
+        id: (request.params as { id: string }).id,
+      }))
+      scope.delete('/v1/things/:id', { config: { operationId: 'deleteThing' } }, (request) => ({
+        body: request.body ?? null,
+      }))
+      scope.route({
+        method: 'QUERY',
+        url: '/v1/things',
+        config: { operationId: 'queryThings' },
+        schema: {
+          body: Type.Optional(
+            Type.Union([Type.Object({ metadata: Type.Optional(Type.Object({})) }), Type.Null()]),
+          ),
+        },
+        handler: (request) => ({ body: request.body ?? null }),
+      })
+      scope.get('/v1/broken', { config: { operationId: 'breakThing' } }, () => {
+        throw new Error('the secret is 42')
+      })
+      scope.get('/v1/busy', { config: { operationId: 'busyThing' } }, () => {
+        throw new AppError(429, 'busy', 'Later', { headers: { 'retry-after': '7' } })
+      })
+    },
+  })
+  url = await app.listen({ host: '127.0.0.1', port: 0 })
+})
+afterAll(() => app.close())
+
+async function call(method: string, path: string, body?: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : JSON.parse(text),
+  }
+}
+const json = { 'content-type': 'application/json' }
+
+describe('a mounted service', () => {
+  it('answers with security headers and the caller’s request id', async () => {
+    const answer = await call('GET', '/things/v1/things/7', undefined, { 'x-request-id': 'trace-1' })
+    expect(answer.body).toEqual({ id: '7' })
+    expect(answer.headers.get('x-request-id')).toBe('trace-1')
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(answer.headers.get('strict-transport-security')).toContain('max-age')
+    const other = await call('GET', '/things/v1/things/7', undefined, { 'x-request-id': 'a b\tc' })
+    expect(other.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it('names the field and the reason of bad input in its own shape', async () => {
+    expect((await call('POST', '/things/v1/things', '{"name":"a","size":"5"}', json)).body.oops).toEqual({
+      status: 400,
+      code: 'invalid_input',
+      message: 'body.size must be integer',
+      field: 'body.size',
+    })
+    expect((await call('POST', '/things/v1/things', '{"name":"a"}', json)).body.oops.message).toBe(
+      'body.size is required',
+    )
+    expect((await call('POST', '/things/v1/things', undefined, json)).body.oops).toMatchObject({
+      status: 400,
+    })
+  })
+
+  it.each([
+    ['not JSON', '{', json, 400, 'invalid_json'],
+    [
+      'another content type',
+      'a=b',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      400,
+      'invalid_content_type',
+    ],
+    ['too deep', '['.repeat(900) + ']'.repeat(900), json, 400, 'json_too_deep'],
+    ['too large', JSON.stringify({ name: 'x'.repeat(3000) }), json, 413, 'body_too_large'],
+    ['NUL', '{"name":"\\u0000","size":1}', json, 400, 'invalid_input'],
+  ])('refuses a body that is %s', async (_, body, headers, status, code) => {
+    const answer = await call('POST', '/things/v1/things', body, headers)
+    expect([answer.status, answer.body.oops.code]).toEqual([status, code])
+  })
+
+  it('answers 404 and 405 with Allow in the service’s shape, and 404 outside', async () => {
+    expect((await call('GET', '/things/v1/nothing')).body.oops.code).toBe('route_not_found')
+    const wrong = await call('PUT', '/things/v1/things/7', '{}', json)
+    expect([wrong.status, wrong.headers.get('allow'), wrong.body.oops.code]).toEqual([
+      405,
+      'DELETE, GET, HEAD',
+      'method_not_allowed',
+    ])
+    expect((await call('GET', '/things/v1/things/%00')).status).toBe(400)
+    expect((await call('GET', '/things/v1/things/%zz')).status).toBe(400)
+  })
+
+  it('hides what went wrong inside, but logs it with the request id', async () => {
+    const answer = await call('GET', '/things/v1/broken', undefined, { 'x-request-id': 'find-me' })
+    expect(answer.status).toBe(500)
+    expect(JSON.stringify(answer.body)).not.toContain('42')
+    expect(lines.some((line) => line.includes('find-me') && line.includes('the secret is 42'))).toBe(true)
+  })
+
+  it('passes an error’s own headers on', async () => {
+    expect((await call('GET', '/things/v1/busy')).headers.get('retry-after')).toBe('7')
+  })
+
+  it('takes QUERY with a body, without one, and without a content type', async () => {
+    expect((await call('QUERY', '/things/v1/things', '{"metadata":{}}', json)).body).toEqual({
+      body: { metadata: {} },
+    })
+    expect((await call('QUERY', '/things/v1/things', undefined, json)).body).toEqual({ body: null })
+    expect((await call('QUERY', '/things/v1/things')).body).toEqual({ body: null })
+  })
+
+  it('takes a DELETE with a JSON content type and no body', async () => {
+    expect((await call('DELETE', '/things/v1/things/7', undefined, json)).status).toBe(200)
+  })
+
+  it('allows the listed origins, QUERY included', async () => {
+    const answer = await call('OPTIONS', '/things/v1/things', undefined, {
+      origin: 'https://console.example',
+      'access-control-request-method': 'QUERY',
+    })
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://console.example')
+    expect(answer.headers.get('access-control-allow-methods')).toContain('QUERY')
+  })
+
+  it('describes itself by OpenAPI 3.2 and serves its reference', async () => {
+    const document = (await call('GET', '/things/openapi.json')).body
+    expect(document.openapi).toBe('3.2.0')
+    expect(Object.keys(document.paths)).toContain('/v1/things/{id}')
+    expect(document.paths['/v1/things'].query).toMatchObject({
+      operationId: 'queryThings',
+      requestBody: { required: false },
+    })
+    const docs = await fetch(`${url}/things/docs/`)
+    expect([docs.status, docs.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('text/html'),
+    ])
+  })
+})
+
+describe('the log', () => {
+  it('never holds credentials', () => {
+    const seen: string[] = []
+    const log = createLogger({ level: 'info', destination: { write: (line) => void seen.push(line) } })
+    log.info(
+      {
+        headers: { authorization: 'Bearer abc' },
+        apiKey: 'abc',
+        nested: { password: 'abc' },
+        client_secret: 'abc',
+      },
+      'm',
+    )
+    expect(seen.join('')).not.toContain('abc')
+  })
+})

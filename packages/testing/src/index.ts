@@ -1,0 +1,5 @@
+export { type Answer, type CallOptions, createCaller } from './call.ts'
+export { type PreparedDatabase, prepareTestDatabases, TEST_CREDENTIALS } from './databases.ts'
+export { startTestPlatform, type TestPlatform } from './platform.ts'
+export { freePort } from './ports.ts'
+export { type RunningPlatform, registerPlatform } from './registry.ts'

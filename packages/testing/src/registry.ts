@@ -1,0 +1,20 @@
+/** What a test sees of a platform that runs in its process. */
+export interface RunningPlatform {
+  readonly url: string
+  mintUserToken(user: { qxId: string; name?: string; lifetimeSeconds?: number }): Promise<string>
+  close(): Promise<void>
+}
+
+export type PlatformFactory = (env: Readonly<Record<string, string>>) => Promise<RunningPlatform>
+
+let registered: PlatformFactory | undefined
+
+/** The composition root announces itself here, for packages may not import apps. */
+export function registerPlatform(factory: PlatformFactory): void {
+  registered = factory
+}
+
+export function platformFactory(): PlatformFactory {
+  if (registered === undefined) throw new Error('no platform is registered: is the set-up file loaded?')
+  return registered
+}
