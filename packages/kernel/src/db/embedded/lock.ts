@@ -9,6 +9,9 @@ export interface FileLock {
 
 const SQLITE_BUSY = 5
 
+/** Kept reachable: a collected handle closes its file, and the lock would be gone. */
+const held = new Set<DatabaseSync>()
+
 /**
  * An exclusive lock that the operating system drops when its process ends, however it ends. Node.js has no
  * flock of its own, but its SQLite locks its files by fcntl, correctly on each platform.
@@ -24,7 +27,12 @@ export function tryLockFile(file: string): FileLock | undefined {
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined
     throw error
   }
-  return { release: () => database.close() }
+  held.add(database)
+  return {
+    release: () => {
+      if (held.delete(database)) database.close()
+    },
+  }
 }
 
 export interface DataDirLock {
