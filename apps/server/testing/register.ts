@@ -7,6 +7,8 @@ registerPlatform(async (env) => {
   return {
     url: platform.url,
     mintUserToken: (user) => platform.identity.mintUserToken(user),
+    registerClient: ({ clientId, clientSecret }) =>
+      platform.identity.clients.put({ clientId, name: clientId, secret: clientSecret, status: 'Active' }),
     close: () => platform.close(),
   }
 })

@@ -128,6 +128,7 @@ export async function startTestPlatform(options: { env?: Readonly<Record<string,
       ),
     },
     clientToken,
+    registerClient: (client: { clientId: string; clientSecret: string }) => running.registerClient(client),
     userToken: (user: { qxId: string; name?: string; lifetimeSeconds?: number }) =>
       running.mintUserToken(user),
     close,

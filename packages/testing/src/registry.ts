@@ -2,6 +2,8 @@
 export interface RunningPlatform {
   readonly url: string
   mintUserToken(user: { qxId: string; name?: string; lifetimeSeconds?: number }): Promise<string>
+  /** An active machine client without any grant. */
+  registerClient(client: { clientId: string; clientSecret: string }): Promise<void>
   close(): Promise<void>
 }
 

@@ -1,0 +1,186 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { finish, freePort, killTree, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
+
+const READY = /Atrium is ready[\s\S]*models[^\n]*\n/
+
+let dataDir = ''
+let port = 0
+let url = ''
+let credentials = { id: '', secret: '' }
+let running: ChildProcess | undefined
+
+const env = (): Record<string, string> => ({ ATRIUM_DATA_DIR: dataDir, ATRIUM_PORT: String(port) })
+
+async function start(): Promise<string> {
+  running = spawnAtrium(['up'], env())
+  return waitForOutput(running, READY)
+}
+
+async function token(): Promise<string> {
+  const response = await fetch(`${url}/auth/oauth2/realms/root/realms/machine2machine/access_token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      scope: 'machine2machine',
+      client_id: credentials.id,
+      client_secret: credentials.secret,
+    }),
+  })
+  expect(response.status).toBe(200)
+  return ((await response.json()) as { access_token: string }).access_token
+}
+
+async function createSpace(bearer: string, name: string): Promise<string> {
+  const response = await fetch(`${url}/portal/v1/spaces`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ spaceName: name, appId: 'APP' }),
+  })
+  expect(response.status).toBe(201)
+  return ((await response.json()) as { spaceId: string }).spaceId
+}
+
+async function spaceIds(bearer: string): Promise<string[]> {
+  const response = await fetch(`${url}/portal/v1/spaces`, { headers: { authorization: `Bearer ${bearer}` } })
+  return ((await response.json()) as { spaceId: string }[]).map(({ spaceId }) => spaceId)
+}
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-start-'))
+  port = await freePort()
+  url = `http://127.0.0.1:${port}`
+})
+afterAll(async () => {
+  await stopProcess(running, 'SIGKILL')
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+describe('atrium up', () => {
+  const acknowledged: string[] = []
+
+  it('prints addresses, backends and the first credentials, once', async () => {
+    const printed = await start()
+    expect(printed).toContain(`http://localhost:${port}/portal`)
+    expect(printed).toMatch(/models\s+\S+/)
+    const all = `${printed}${await waitForOutput(running as ChildProcess, /client secret\s+\S+/).catch(() => '')}`
+    credentials = {
+      id: /client id\s+(\S+)/.exec(all)?.[1] ?? '',
+      secret: /client secret\s+(\S+)/.exec(all)?.[1] ?? '',
+    }
+    expect(all).toMatch(/password\s+\S+/)
+    acknowledged.push(await createSpace(await token(), 'before a clean stop'))
+  })
+
+  it('refuses a second start on a data folder in use, naming the process', async () => {
+    const { code, output } = await finish(
+      spawnAtrium(['up'], { ...env(), ATRIUM_PORT: String(await freePort()) }),
+    )
+    expect(code).toBe(1)
+    expect(output).toContain(`The data folder ${dataDir} is in use by process ${running?.pid}`)
+    expect(output).not.toContain('    at ')
+  })
+
+  it('answers atrium token and atrium migrate beside it', async () => {
+    const minted = await finish(spawnAtrium(['token', '--user', 'admin'], env()))
+    expect(minted.code, minted.output).toBe(0)
+    expect(await spaceIds(minted.stdout.trim())).toEqual(acknowledged)
+    const migrated = await finish(spawnAtrium(['migrate'], env()))
+    expect(migrated.output).toContain('up to date')
+  })
+
+  it('lets requests under way end on SIGTERM, stops everything, and keeps all data', async () => {
+    const bearer = await token()
+    const late = createSpace(bearer, 'while stopping')
+    const ended = once(running as ChildProcess, 'exit')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    running?.kill('SIGTERM')
+    const [outcome] = await Promise.allSettled([late])
+    if (outcome.status === 'fulfilled') acknowledged.push(outcome.value)
+    expect((await ended)[0]).toBe(0)
+
+    const printed = await start()
+    expect(printed).not.toContain('client secret')
+    expect(await spaceIds(await token())).toEqual(acknowledged)
+  })
+
+  it('loses nothing that was acknowledged when the whole process tree is killed', async () => {
+    for (let round = 0; round < 3; round++) {
+      const bearer = await token()
+      let alive = true
+      const writers = Array.from({ length: 4 }, async (_, writer) => {
+        for (let n = 0; alive; n++) {
+          const made = await createSpace(bearer, `round ${round} writer ${writer} number ${n}`).catch(
+            () => undefined,
+          )
+          if (made !== undefined) acknowledged.push(made)
+        }
+      })
+      await new Promise((resolve) => setTimeout(resolve, 200 + Math.random() * 300))
+      const ended = once(running as ChildProcess, 'exit')
+      killTree(running?.pid ?? 0)
+      alive = false
+      await Promise.all([ended, ...writers])
+      await start()
+      const found = new Set(await spaceIds(await token()))
+      expect(acknowledged.filter((id) => !found.has(id))).toEqual([])
+    }
+    expect(acknowledged.length).toBeGreaterThan(20)
+  }, 60_000)
+
+  it('starts again when only the parent was killed and its database lived on', async () => {
+    const ended = once(running as ChildProcess, 'exit')
+    running?.kill('SIGKILL')
+    await ended
+    await start()
+    expect((await spaceIds(await token())).length).toBeGreaterThanOrEqual(acknowledged.length)
+  })
+})
+
+describe('the command line', () => {
+  it.each([[], ['up'], ['token'], ['migrate'], ['doctor']])(
+    'explains itself: atrium %s --help',
+    async (...command) => {
+      const { code, output } = await finish(spawnAtrium([...command.filter(Boolean), '--help'], {}))
+      expect(code).toBe(0)
+      expect(output).toContain('Usage: atrium')
+    },
+  )
+
+  it('names every variable that is wrong', async () => {
+    const { code, output } = await finish(
+      spawnAtrium(['up'], {
+        ATRIUM_PORT: 'http',
+        ATRIUM_SERVICES: 'portal,mailer',
+        ATRIUM_MASTER_KEY: 'too short',
+      }),
+    )
+    expect(code).toBe(1)
+    expect(output).toContain('ATRIUM_PORT=http: must be a whole number from 1 to 65535')
+    expect(output).toContain('ATRIUM_SERVICES=portal,mailer: mailer is none of')
+    expect(output).not.toContain('    at ')
+  })
+
+  it('says which port is taken', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'atrium-port-'))
+    const { code, output } = await finish(spawnAtrium(['up'], { ...env(), ATRIUM_DATA_DIR: folder }))
+    expect(code).toBe(1)
+    expect(output).toContain(`Port ${port} of 127.0.0.1 is in use`)
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('checks the environment: atrium doctor', async () => {
+    const healthy = await finish(spawnAtrium(['doctor'], env()))
+    expect(healthy.code, healthy.output).toBe(0)
+    expect(healthy.output).toContain('Everything is in order.')
+    const broken = await finish(
+      spawnAtrium(['doctor'], { ...env(), DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' }),
+    )
+    expect(broken.code).toBe(1)
+    expect(broken.output).toContain('✗')
+  })
+})

@@ -1,0 +1,216 @@
+import type { AccessRule, AccessTable, Grant } from '@atrium/access'
+import { gatewayAccess } from '@atrium/gateway'
+import { identityAccess } from '@atrium/identity'
+import { portalAccess } from '@atrium/portal'
+import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+interface Operation {
+  readonly service: string
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly rule: AccessRule
+}
+
+type CallerName =
+  | 'superuser'
+  | 'owner'
+  | 'member'
+  | 'stranger'
+  | 'superuser client'
+  | 'stranger client'
+  | 'key'
+  | 'key of another space'
+
+const TABLES: Readonly<Record<string, { address: string; access: AccessTable }[]>> = {
+  identity: [{ address: '/auth', access: identityAccess }],
+  portal: [{ address: '/portal', access: portalAccess }],
+  gateway: [
+    { address: '/llm', access: gatewayAccess },
+    { address: '/llm-cn', access: gatewayAccess },
+  ],
+}
+
+let platform: TestPlatform
+let tokens: Record<CallerName, string>
+let spaceId = ''
+const operations: Operation[] = []
+
+beforeAll(async () => {
+  platform = await startTestPlatform()
+  const [mine, other] = [await platform.space(), await platform.space()]
+  spaceId = mine.spaceId
+  const { clientId, clientSecret } = { clientId: 'matrix-client', clientSecret: 'x'.repeat(43) }
+  await platform.registerClient({ clientId, clientSecret })
+  tokens = {
+    superuser: platform.superuser.token,
+    owner: mine.ownerToken,
+    member: mine.memberToken,
+    stranger: await platform.userToken({ qxId: 'qx-stranger', name: 'Stranger' }),
+    'superuser client': platform.superuserClient.token,
+    'stranger client': await platform.clientToken(clientId, clientSecret),
+    key: mine.apiKey,
+    'key of another space': other.apiKey,
+  }
+  for (const [service, mounts] of Object.entries(TABLES)) {
+    for (const { address, access } of mounts) {
+      const document = (await (await fetch(`${platform.url}${address}/openapi.json`)).json()) as {
+        paths: Record<string, Record<string, { operationId: string }>>
+      }
+      for (const [path, methods] of Object.entries(document.paths)) {
+        for (const [method, { operationId }] of Object.entries(methods)) {
+          const rule = access[operationId]
+          if (rule === undefined) throw new Error(`${operationId} has no row in the access table`)
+          operations.push({
+            service,
+            id: operationId,
+            method: method.toUpperCase(),
+            path: `${address}${path}`,
+            rule,
+          })
+        }
+      }
+    }
+  }
+})
+afterAll(() => platform.close())
+
+/** A real space; every other parameter names nothing. */
+const fill = (path: string): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    name === 'spaceId'
+      ? spaceId
+      : name === 'model'
+        ? 'no-such-model'
+        : '01890000-0000-7000-8000-000000000000',
+  )
+
+const KIND: Readonly<Record<CallerName, 'user' | 'client' | 'key'>> = {
+  superuser: 'user',
+  owner: 'user',
+  member: 'user',
+  stranger: 'user',
+  'superuser client': 'client',
+  'stranger client': 'client',
+  key: 'key',
+  'key of another space': 'key',
+}
+
+/** Which callers of the test a grant lets through; the rest get 403. */
+const ALLOWED: Readonly<Record<Grant, readonly CallerName[]>> = {
+  any: Object.keys(KIND) as CallerName[],
+  member: ['superuser', 'owner', 'member', 'superuser client', 'key'],
+  owner: ['owner'],
+  superuser: ['superuser', 'superuser client'],
+  self: ['superuser', 'superuser client'],
+  forbidden: [],
+  unauthorized: [],
+}
+
+const send = async ({ method, path }: Operation, token?: string): Promise<number> =>
+  (
+    await platform.call(method, fill(path), {
+      ...(token === undefined ? {} : { token }),
+      ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+    })
+  ).status
+
+describe('the access matrix', () => {
+  it('has a row for each operation, and an operation for each row', () => {
+    for (const [service, mounts] of Object.entries(TABLES)) {
+      for (const { address, access } of mounts) {
+        const described = operations
+          .filter(({ path, service: of }) => of === service && path.startsWith(`${address}/`))
+          .map(({ id }) => id)
+        expect(described.sort(), address).toEqual(Object.keys(access).sort())
+      }
+    }
+  })
+
+  it('asks for a credential everywhere but on public operations', async () => {
+    for (const operation of operations) {
+      const status = await send(operation)
+      if (operation.rule === 'public') expect(status, operation.id).not.toBe(403)
+      else expect(status, operation.id).toBe(401)
+    }
+  })
+
+  it.each(['not-a-token', 'a.b.c', '00000000-0000-4000-8000-000000000000'])(
+    'refuses the credential %s everywhere',
+    async (token) => {
+      for (const operation of operations) {
+        if (operation.rule !== 'public') expect(await send(operation, token), operation.id).toBe(401)
+      }
+    },
+  )
+
+  it.each(Object.keys(KIND) as CallerName[])('decides by the table for a %s', async (caller) => {
+    for (const operation of operations) {
+      if (operation.rule === 'public') continue
+      const grant = operation.rule[KIND[caller]]
+      const status = await send(operation, tokens[caller])
+      const where = `${operation.method} ${operation.path} (${operation.id}: ${grant})`
+      if (grant === 'unauthorized') expect(status, where).toBe(401)
+      else if (!ALLOWED[grant].includes(caller)) expect(status, where).toBe(403)
+      else expect([401, 403, 500], where).not.toContain(status)
+    }
+  })
+
+  it('gives 404 for a space that does not exist, wherever a space is in the path', async () => {
+    const nowhere = '01890000-0000-7000-8000-0000000000ff'
+    for (const operation of operations) {
+      if (!operation.path.includes('{spaceId}') || operation.rule === 'public') continue
+      const caller =
+        operation.rule.user === 'member' ||
+        operation.rule.user === 'superuser' ||
+        operation.rule.user === 'owner'
+          ? 'superuser'
+          : 'superuser client'
+      const path = operation.path.replace('{spaceId}', nowhere)
+      // Bodies are checked before the space by no contract, so the space is looked for first or the body refused.
+      expect([400, 404], operation.id).toContain(await send({ ...operation, path }, tokens[caller]))
+    }
+  })
+})
+
+describe('every operation', () => {
+  it.each([
+    ['2 MiB of JSON', JSON.stringify({ spaceName: 'x'.repeat(2 * 1024 * 1024) }), [413]],
+    ['nesting of 10,000', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, [400]],
+    ['what is not JSON', '{"spaceName": ', [400]],
+    ['NUL bytes in strings', '{"spaceName": "a\\u0000b", "model": "a\\u0000", "day": "\\u0000"}', [400]],
+    ['another content type', undefined, [400]],
+  ])('that takes a body refuses %s in the service’s own shape', async (what, body, expected) => {
+    for (const operation of operations.filter(
+      ({ method, service }) => ['POST', 'PATCH', 'PUT'].includes(method) && service !== 'identity',
+    )) {
+      const rule = operation.rule as Exclude<AccessRule, 'public'>
+      const caller = (['owner', 'superuser', 'superuser client', 'key'] as const).find((name) =>
+        ALLOWED[rule[KIND[name]]].includes(name),
+      )
+      if (caller === undefined) throw new Error(`nobody may call ${operation.id}`)
+      const answer = await platform.call(operation.method, fill(operation.path), {
+        token: tokens[caller],
+        body: body ?? 'a=b',
+        ...(body === undefined ? { headers: { 'content-type': 'text/plain' } } : {}),
+      })
+      expect(expected, `${operation.id}: ${what} → ${JSON.stringify(answer.body)}`).toContain(answer.status)
+      expect(answer.body.error, operation.id).toMatchObject({ message: expect.stringMatching(/\w+/) })
+    }
+  })
+
+  it('answers unknown methods with 405 and Allow', async () => {
+    for (const operation of operations) {
+      const answer = await platform.call(
+        'TRACE' === operation.method ? 'GET' : 'PROPFIND',
+        fill(operation.path),
+        { unchecked: true },
+      )
+      expect([answer.status, answer.headers.get('allow')], operation.id).toEqual([
+        405,
+        expect.stringContaining(operation.method),
+      ])
+    }
+  })
+})
