@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { startFakeOpenAI } from '@atrium/testing'
+import { startFakeOpenAi } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort, stopProcess, waitForOutput } from './processes.ts'
 
@@ -66,7 +66,7 @@ const interleave = (commands: string, pasted: readonly string[]): string =>
 
 describe.each([
   { backend: 'the labelled sandbox', text: '[sandbox]' },
-  { backend: 'an OpenAI-compatible server', text: 'Hello' },
+  { backend: 'an OpenAI-compatible server', text: 'Hello from the fake server.' },
 ])('docs/quickstart.md with $backend', ({ backend, text }) => {
   let dataDir = ''
   let platform: ChildProcess
@@ -86,8 +86,8 @@ describe.each([
     }
     for (const name of ['DATABASE_URL', 'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'NODE_ENV']) delete env[name]
     if (backend !== 'the labelled sandbox') {
-      const fake = await startFakeOpenAI({ text: 'Hello from the fake upstream.' })
-      env.OPENAI_BASE_URL = `${fake.url}/v1`
+      const fake = await startFakeOpenAi()
+      env.OPENAI_BASE_URL = fake.url
       env.OPENAI_API_KEY = 'sk-upstream'
       closeFake = () => fake.close()
     }

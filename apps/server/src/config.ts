@@ -119,7 +119,7 @@ export function parseConfig(env: Environment): Config {
   const identity = part(() => parseEnv(identityEnv, env))
   const portal = part(() => parseEnv(portalEnv, env))
   const gateway = part(() => parseEnv(gatewayEnv, env))
-  const services = part(() => parseServices(platform.ATRIUM_SERVICES ?? []))
+  const services = part(() => parseServices(env))
   if (problems.length > 0) throw new OperatorError(`The environment is not valid:\n${problems.join('\n')}`)
   return {
     platform,
@@ -132,7 +132,8 @@ export function parseConfig(env: Environment): Config {
   }
 }
 
-function parseServices(names: readonly string[]): ReadonlySet<ServiceName> {
+function parseServices(env: Environment): ReadonlySet<ServiceName> {
+  const names = parseEnv({ ATRIUM_SERVICES: platformEnv.ATRIUM_SERVICES }, env).ATRIUM_SERVICES ?? []
   const known: readonly string[] = SERVICES
   const wrong = names.filter((name) => !known.includes(name))
   if (wrong.length > 0) {

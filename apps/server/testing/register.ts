@@ -1,8 +1,11 @@
 import { registerPlatform } from '@atrium/testing'
-import { parseConfig } from '../src/config.ts'
-import { startPlatform } from '../src/platform.ts'
 
 registerPlatform(async (env) => {
+  // Loaded when a test first needs it: most unit tests never do.
+  const [{ parseConfig }, { startPlatform }] = await Promise.all([
+    import('../src/config.ts'),
+    import('../src/platform.ts'),
+  ])
   const platform = await startPlatform(parseConfig(env), { databaseUrl: env.DATABASE_URL ?? '' })
   return {
     url: platform.url,

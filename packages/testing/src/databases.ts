@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { startEmbeddedPostgres } from '@atrium/kernel/db'
+import { every } from '@atrium/kernel/lifecycle'
 import pg from 'pg'
 
 /** Fixed, so that the template's sealed keys open in every test. */
@@ -53,21 +54,60 @@ export async function prepareTestDatabases(
     await client.query(`CREATE DATABASE ${TEMPLATE}`)
   })
   await fill(withName(adminUrl, TEMPLATE))
+  const stopWarming = keepWarm(adminUrl)
   return {
     adminUrl,
     async close() {
+      await stopWarming()
       await server?.stop()
       await rm(dataDir, { recursive: true, force: true })
     },
   }
 }
 
-/** Copies the template; `drop` removes the copy with whatever is still connected to it. */
+const WARM = 'warm_'
+const WARM_COPIES = 2
+
+const copy = (client: pg.Client, name: string): Promise<unknown> =>
+  client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY FILE_COPY`)
+
+/** Keeps a few copies of the template ready, so that a test waits for a rename instead of a copy. */
+function keepWarm(adminUrl: string): () => Promise<void> {
+  let made = 0
+  return every(
+    50,
+    () =>
+      admin(adminUrl, async (client) => {
+        const { rows } = await client.query(
+          `SELECT count(*)::int AS ready FROM pg_database WHERE datname LIKE '${WARM}%'`,
+        )
+        for (let ready = rows[0].ready as number; ready < WARM_COPIES; ready++)
+          await copy(client, `${WARM}${++made}`)
+      }),
+    () => {}, // A copy that fails here is made by the test itself, which then shows the error.
+  )
+}
+
+/** A database of its own for a test; `drop` removes it with whatever is still connected to it. */
 export async function cloneTemplate(adminUrl: string): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `t_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
-  await admin(adminUrl, (client) =>
-    client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY FILE_COPY`),
-  )
+  await admin(adminUrl, async (client) => {
+    const { rows } = await client.query<{ datname: string }>(
+      `SELECT datname FROM pg_database WHERE datname LIKE '${WARM}%' ORDER BY random()`,
+    )
+    for (const { datname } of rows) {
+      // Another test may be faster: then the next one, or a copy.
+      const renamed = client.query(`ALTER DATABASE ${datname} RENAME TO ${name}`)
+      if (
+        await renamed.then(
+          () => true,
+          () => false,
+        )
+      )
+        return
+    }
+    await copy(client, name)
+  })
   return {
     url: withName(adminUrl, name),
     drop: async () => {

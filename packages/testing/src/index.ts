@@ -1,5 +1,12 @@
 export { type Answer, type CallOptions, createCaller } from './call.ts'
 export { type PreparedDatabase, prepareTestDatabases, TEST_CREDENTIALS } from './databases.ts'
+export {
+  type FakeBehaviour,
+  type FakeOpenAi,
+  type FakeOpenAiOptions,
+  type FakeRequest,
+  startFakeOpenAi,
+} from './fake-openai.ts'
 export { startTestPlatform, type TestPlatform } from './platform.ts'
 export { freePort } from './ports.ts'
 export { type RunningPlatform, registerPlatform } from './registry.ts'

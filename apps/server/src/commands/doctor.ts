@@ -112,11 +112,11 @@ const checkMemory: Check = async () =>
     : ok(`${(freemem() / GIB).toFixed(1)} GiB of memory free`)
 
 const checkModels: Check = async (config) => {
-  const lines = await describeBackends({
-    env: config.gateway,
+  const lines = await describeBackends(config.gateway, {
     nodeEnv: config.platform.NODE_ENV ?? 'development',
     ownPort: config.platform.ATRIUM_PORT ?? 8080,
   })
+  if (lines.length === 0) return note('No model backend: set OPENAI_API_KEY or OPENAI_BASE_URL')
   return ok(`Models: ${lines.join('; ')}`)
 }
 

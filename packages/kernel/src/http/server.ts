@@ -1,21 +1,20 @@
 import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { Ajv } from 'ajv'
-import addFormats from 'ajv-formats'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
-  type FastifyRequest,
   LogController,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify'
-import { AppError, invalidInput } from '../errors.ts'
+import { invalidInput } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Logger } from '../log.ts'
 import { Histogram, type Registry } from '../metrics.ts'
+import { readJsonBodies } from './bodies.ts'
+import { compileSerializer, compileValidator } from './compilers.ts'
 import { parseJson } from './json.ts'
 
 export type HttpServer = FastifyInstance<
@@ -55,20 +54,6 @@ const requestIdOf = (raw: { headers: Record<string, string | string[] | undefine
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId()
 }
 
-/**
- * Query strings and path parameters arrive as text and are coerced to their schema's type; bodies are
- * JSON and are not: `"5"` is no number.
- */
-function createValidators() {
-  const common = { useDefaults: true, allErrors: false, strict: false } as const
-  const body = new Ajv({ ...common, coerceTypes: false })
-  const text = new Ajv({ ...common, coerceTypes: 'array' })
-  addFormats.default(body)
-  addFormats.default(text)
-  return ({ schema, httpPart }: { schema: object; httpPart?: string }) =>
-    (httpPart === 'body' ? body : text).compile(schema)
-}
-
 /** The root server: everything that all services share, and no route. Listening is the caller's act. */
 export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
   const app = Fastify({
@@ -91,8 +76,10 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-  app.setValidatorCompiler(createValidators())
-  useJsonBodies(app)
+  app.setValidatorCompiler(compileValidator)
+  app.setSerializerCompiler(compileSerializer)
+  readJsonBodies(app, parseJson)
+  allowBareQueries(app)
   if (options.corsOrigins.length > 0) {
     await app.register(cors, {
       origin: [...options.corsOrigins],
@@ -117,33 +104,8 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   return app
 }
 
-/** JSON bodies; absent ones (also with a JSON content type, as many clients send on DELETE) read as undefined. */
-function useJsonBodies(app: HttpServer): void {
-  app.removeAllContentTypeParsers()
-  const parse = (
-    _request: FastifyRequest,
-    body: Buffer,
-    done: (error: Error | null, value?: unknown) => void,
-  ) => {
-    try {
-      done(null, body.length === 0 ? undefined : parseJson(body))
-    } catch (error) {
-      done(error as Error)
-    }
-  }
-  app.addContentTypeParser(/^application\/(?:[\w.+-]+\+)?json/, { parseAs: 'buffer' }, parse)
-  app.addContentTypeParser('*', (_request, payload, done) => {
-    payload.resume()
-    done(
-      new AppError(
-        400,
-        'invalid_content_type',
-        'The body must be JSON: send Content-Type: application/json',
-        { field: 'content-type' },
-      ),
-    )
-  })
-  // Fastify demands a content type on QUERY; its body is optional here, so an absent one counts as JSON.
+/** Fastify demands a content type on QUERY; its body is optional here, so an absent one counts as JSON. */
+function allowBareQueries(app: HttpServer): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.method === 'QUERY') request.raw.headers['content-type'] ??= 'application/json'
     done()

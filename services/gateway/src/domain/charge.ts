@@ -1,0 +1,79 @@
+import type { ChatCompletionRequest } from '../contract/chat-completions.ts'
+import type { GatewayMetrics } from '../metrics.ts'
+import type { KeyHolder } from '../ports.ts'
+import type { Deployment, ModelRoute } from './model-routing.ts'
+import type { Usage } from './price.ts'
+import { promptOf, type TokenCounter } from './token-counter.ts'
+import type { UsageRecorder } from './usage-recorder.ts'
+
+/** Text is handed to the counter in pieces of this length, so that none of it is kept for long. */
+const PIECE_CHARS = 16_384
+
+export interface ChargeDeps {
+  readonly recorder: UsageRecorder
+  readonly counter: TokenCounter
+  readonly metrics: GatewayMetrics
+}
+
+/** The bill of one call: collects what is needed to estimate, and charges once. */
+export class Charge {
+  readonly #deps: ChargeDeps
+  readonly #holder: KeyHolder
+  readonly #route: ModelRoute
+  readonly #deployment: Deployment
+  readonly #request: ChatCompletionRequest
+  #pieces: string[] = []
+  #pieceChars = 0
+  #counting: Promise<number>[] = []
+
+  constructor(
+    deps: ChargeDeps,
+    holder: KeyHolder,
+    served: { route: ModelRoute; deployment: Deployment; request: ChatCompletionRequest },
+  ) {
+    this.#deps = deps
+    this.#holder = holder
+    this.#route = served.route
+    this.#deployment = served.deployment
+    this.#request = served.request
+  }
+
+  /** Notes text that the model produced. */
+  addText(text: string): void {
+    this.#pieces.push(text)
+    this.#pieceChars += text.length
+    if (this.#pieceChars >= PIECE_CHARS) this.#countPieces()
+  }
+
+  #countPieces(): void {
+    this.#counting.push(this.#deps.counter.count(this.#pieces.join('')))
+    this.#pieces = []
+    this.#pieceChars = 0
+  }
+
+  /** What the call used, by our own count. */
+  async estimate(): Promise<Usage> {
+    if (this.#pieceChars > 0) this.#countPieces()
+    const { text, framing } = promptOf(this.#request)
+    const [prompt = 0, ...completion] = await Promise.all([this.#deps.counter.count(text), ...this.#counting])
+    return {
+      promptTokens: prompt + framing,
+      completionTokens: completion.reduce((sum, tokens) => sum + tokens, 0),
+      cachedTokens: 0,
+      estimated: true,
+    }
+  }
+
+  /** Charges the call; when this returns, the charge survives the process. */
+  settle(usage: Usage): void {
+    const { model } = this.#route
+    const { backend } = this.#deployment
+    const pico = this.#deps.recorder.record({
+      holder: this.#holder,
+      model: backend.isSandbox ? `${model.name} (sandbox)` : model.name,
+      price: model.price,
+      usage,
+    })
+    this.#deps.metrics.call(model.name, backend.name, usage, pico)
+  }
+}

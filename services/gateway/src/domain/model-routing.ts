@@ -1,0 +1,120 @@
+import type { Model, ModelKind } from '../contract/index.ts'
+import { backendNotConfigured, modelNotFound, wrongEndpoint } from '../errors.ts'
+import type { Backend } from './backend.ts'
+import type { Catalogue, CatalogueModel, Region } from './catalogue.ts'
+
+/** One way to serve a model. */
+export interface Deployment {
+  readonly backend: Backend
+  /** The backend's own name for the model. */
+  readonly model: string
+}
+
+/** A model of one region with the deployments that can serve it now, the first choice first. */
+export interface ModelRoute {
+  readonly model: CatalogueModel
+  readonly deployments: readonly Deployment[]
+  /** What an operator must do when there is none. */
+  readonly remedy: string
+}
+
+const ENDPOINTS: Readonly<Record<ModelKind, string>> = {
+  chat: 'POST /v1/chat/completions',
+  responses: 'POST /v1/responses',
+  embeddings: 'POST /v1/embeddings',
+  images: 'POST /v1/images/generations',
+  video: 'POST /v1/videos',
+  transcription: 'POST /v1/audio/transcriptions',
+  speech: 'POST /v1/audio/speech',
+  realtime: 'GET /v1/realtime (WebSocket)',
+}
+
+/** The models of a region and who serves them. */
+export class ModelRoutes {
+  readonly #routes: ReadonlyMap<string, ModelRoute>
+
+  constructor(routes: Iterable<ModelRoute>, region: Region) {
+    this.#routes = new Map(
+      [...routes]
+        .filter(({ model }) => model.regions.includes(region))
+        .map((route) => [route.model.name, route]),
+    )
+  }
+
+  /** In the catalogue's order. */
+  list(): Model[] {
+    return [...this.#routes.values()].map(cardOf)
+  }
+
+  /** @throws AppError 404 */
+  card(name: string): Model {
+    const route = this.#routes.get(name)
+    if (route === undefined) throw modelNotFound(name, 404)
+    return cardOf(route)
+  }
+
+  /** @throws AppError 400 unknown or of another kind, 503 without a backend */
+  find(
+    name: string,
+    kind: ModelKind,
+  ): ModelRoute & { readonly deployments: readonly [Deployment, ...Deployment[]] } {
+    const route = this.#routes.get(name)
+    if (route === undefined) throw modelNotFound(name, 400)
+    if (route.model.kind !== kind) throw wrongEndpoint(name, route.model.kind, ENDPOINTS[route.model.kind])
+    if (!isServed(route)) throw backendNotConfigured(name, route.remedy)
+    return route
+  }
+}
+
+type Served = ModelRoute & { readonly deployments: readonly [Deployment, ...Deployment[]] }
+const isServed = (route: ModelRoute): route is Served => route.deployments.length > 0
+
+const cardOf = (route: ModelRoute): Model => ({
+  ...route.model.card,
+  available: route.deployments.length > 0,
+})
+
+/** A backend together with the models that it is known to serve. */
+export interface AvailableBackend {
+  readonly backend: Backend
+  /** The catalogue's deployments of this kind are meant for it. */
+  readonly kind: 'openai' | 'sandbox'
+  /** Its own list of models; undefined when it gives none, or is the vendor's own and serves all. */
+  readonly served: ReadonlySet<string> | undefined
+  /** It speaks for one vendor only, whose models the catalogue deploys to it by name. */
+  readonly isVendor: boolean
+}
+
+/** The name under which `backend` serves a model, or undefined when it does not. */
+function nameAt(available: AvailableBackend, model: CatalogueModel): string | undefined {
+  const own = model.deployments.find(({ backend }) => backend === available.kind)?.model
+  if (available.kind === 'sandbox') return model.kind === 'chat' ? model.name : undefined
+  if (available.isVendor) return own
+  if (available.served === undefined) return own ?? model.name
+  if (available.served.has(model.name)) return model.name
+  return own !== undefined && available.served.has(own) ? own : undefined
+}
+
+const OPENAI_REMEDY = 'set OPENAI_API_KEY, or OPENAI_BASE_URL for another OpenAI-compatible server'
+
+function remedyOf(model: CatalogueModel): string {
+  const wanted = new Set(model.deployments.map(({ backend }) => backend))
+  if (wanted.has('openai')) return OPENAI_REMEDY
+  return `its backend (${[...wanted].join(', ')}) is not part of this version; set OPENAI_BASE_URL to an OpenAI-compatible server that serves it`
+}
+
+/** Joins the catalogue with the backends at hand. */
+export function routeModels(
+  catalogue: Catalogue,
+  extra: readonly CatalogueModel[],
+  backends: readonly AvailableBackend[],
+): ModelRoute[] {
+  return [...catalogue.models.values(), ...extra].map((model) => ({
+    model,
+    remedy: remedyOf(model),
+    deployments: backends.flatMap((available) => {
+      const name = nameAt(available, model)
+      return name === undefined ? [] : [{ backend: available.backend, model: name }]
+    }),
+  }))
+}

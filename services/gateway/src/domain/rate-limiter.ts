@@ -1,0 +1,164 @@
+import type { Lease, LeaseRequest } from '../queries/rate-buckets.ts'
+
+/** A lease is used within this time or given back, so that no process sits on another's tokens. */
+const LEASE_MS = 250
+const IDLE_MS = 60_000
+
+export interface RateLimitOptions {
+  readonly perMinute: number
+  readonly burst: number
+  readonly lease: (request: LeaseRequest) => Promise<Lease>
+  /** The bucket could not be asked; calls are let through meanwhile. */
+  readonly onFailure: (error: unknown) => void
+}
+
+export interface RateDecision {
+  readonly admitted: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until the bucket is full again; for a refused call, until the next token. */
+  readonly resetSeconds: number
+}
+
+interface KeyState {
+  /** Leased tokens that are not used yet, and until when they may be. */
+  left: number
+  expiresAt: number
+  /** Leased tokens that the bucket still counts as ours, used or not. */
+  live: number
+  settled: number
+  returned: number
+  want: number
+  /** The bucket's own tokens, as of the last lease. */
+  tokens: number
+  emptyUntil: number
+  leasing: Promise<void> | undefined
+}
+
+/**
+ * A token bucket per key, shared by all processes: each leases a handful of tokens at a time, so that a
+ * call seldom waits for the database, and ever fewer as the bucket runs low.
+ */
+export class RateLimiter {
+  readonly #options: RateLimitOptions
+  readonly #perSecond: number
+  readonly #keys = new Map<string, KeyState>()
+  #sweptAt = Date.now()
+
+  constructor(options: RateLimitOptions) {
+    this.#options = options
+    this.#perSecond = options.perMinute / 60
+  }
+
+  /** Takes a token for one call of the key; a promise only when a lease must be waited for. */
+  take(keyId: string): RateDecision | Promise<RateDecision> {
+    const now = Date.now()
+    if (now - this.#sweptAt > IDLE_MS) this.#sweep(now)
+    const state = this.#stateOf(keyId)
+    return this.#tryTake(keyId, state, now) ?? this.#takeAfterLease(keyId, state)
+  }
+
+  async #takeAfterLease(keyId: string, state: KeyState): Promise<RateDecision> {
+    for (;;) {
+      await (state.leasing ?? this.#startLease(keyId, state))
+      const decision = this.#tryTake(keyId, state, Date.now())
+      if (decision !== undefined) return decision
+    }
+  }
+
+  #tryTake(keyId: string, state: KeyState, now: number): RateDecision | undefined {
+    if (now > state.expiresAt) this.#endLease(state)
+    if (state.left >= 1) {
+      state.left -= 1
+      // Asked for in good time, the next lease is there before this one is used up.
+      if (state.left < state.want / 4 && state.leasing === undefined && now >= state.emptyUntil) {
+        void this.#startLease(keyId, state)
+      }
+      return this.#decision(state, true, now)
+    }
+    return now < state.emptyUntil ? this.#decision(state, false, now) : undefined
+  }
+
+  #decision(state: KeyState, admitted: boolean, now: number): RateDecision {
+    const { burst } = this.#options
+    const remaining = admitted ? Math.floor(Math.min(burst, state.left + state.tokens)) : 0
+    const seconds = admitted ? (burst - remaining) / this.#perSecond : (state.emptyUntil - now) / 1000
+    return {
+      admitted,
+      limit: this.#options.perMinute,
+      remaining,
+      resetSeconds: Math.max(1, Math.ceil(seconds)),
+    }
+  }
+
+  #endLease(state: KeyState): void {
+    if (state.left > state.want / 2) state.want = Math.max(1, Math.floor(state.want / 2))
+    state.returned += Math.min(state.left, state.live)
+    state.settled += state.live
+    state.left = 0
+    state.live = 0
+    state.expiresAt = Number.POSITIVE_INFINITY
+  }
+
+  #startLease(keyId: string, state: KeyState): Promise<void> {
+    const used = Math.max(0, state.live - state.left)
+    if (used >= state.want)
+      state.want = Math.min(state.want * 2, Math.max(1, Math.ceil(this.#options.burst / 4)))
+    state.live -= used
+    const settled = state.settled + used
+    const { returned, want } = state
+    state.settled = 0
+    state.returned = 0
+    const request = { keyId, burst: this.#options.burst, perSecond: this.#perSecond, want, settled, returned }
+    state.leasing = this.#options.lease(request).then(
+      (lease) => this.#receive(state, lease),
+      (error: unknown) => {
+        state.settled += settled
+        state.returned += returned
+        this.#options.onFailure(error)
+        state.left += want
+        state.expiresAt = Date.now() + LEASE_MS
+        state.leasing = undefined
+      },
+    )
+    return state.leasing
+  }
+
+  #receive(state: KeyState, { granted, tokens }: Lease): void {
+    const now = Date.now()
+    state.leasing = undefined
+    state.tokens = tokens
+    state.left += granted
+    state.live += granted
+    if (granted > 0) state.expiresAt = now + LEASE_MS
+    else state.emptyUntil = now + Math.max(1, ((1 - tokens) / this.#perSecond) * 1000)
+  }
+
+  #stateOf(keyId: string): KeyState {
+    let state = this.#keys.get(keyId)
+    if (state === undefined) {
+      state = {
+        left: 0,
+        expiresAt: Number.POSITIVE_INFINITY,
+        live: 0,
+        settled: 0,
+        returned: 0,
+        want: 1,
+        tokens: 0,
+        emptyUntil: 0,
+        leasing: undefined,
+      }
+      this.#keys.set(keyId, state)
+    }
+    return state
+  }
+
+  /** Keys that rest need no memory; what they still held, the bucket forgets by itself. */
+  #sweep(now: number): void {
+    this.#sweptAt = now
+    for (const [keyId, state] of this.#keys) {
+      if (state.leasing === undefined && state.left === 0 && state.emptyUntil < now) this.#keys.delete(keyId)
+      else if (now > state.expiresAt) this.#endLease(state)
+    }
+  }
+}

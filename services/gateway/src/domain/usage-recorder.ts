@@ -1,0 +1,188 @@
+import { every } from '@atrium/kernel/lifecycle'
+import type { Logger } from '@atrium/kernel/log'
+import type { KeyHolder, UsageRow } from '../ports.ts'
+import { JournalSegment } from './journal-segment.ts'
+import { costOf, type Price, type Usage } from './price.ts'
+import { UsageSeries } from './usage-series.ts'
+
+const FLUSH_EVERY_MS = 250
+const DAY_MS = 86_400_000
+export const SEGMENT_BYTES = 16 * 1024 * 1024
+
+/** Where flushed usage goes. */
+export interface UsageStore {
+  /**
+   * Records the rows and, in the same transaction, that the journal is done up to `offset`. A second call
+   * with the same offset changes nothing.
+   */
+  record(journalId: string, offset: number, rows: readonly UsageRow[]): Promise<void>
+  /** Forgets a journal whose file is gone. */
+  forget(journalId: string): Promise<void>
+}
+
+/** What is charged. */
+export interface FinishedCall {
+  readonly holder: KeyHolder
+  /** As it shall stand in the costs. */
+  readonly model: string
+  readonly price: Price
+  readonly usage: Usage
+}
+
+export interface RecorderOptions {
+  readonly folder: string
+  readonly currency: string
+  readonly store: UsageStore
+  readonly log: Logger
+  readonly segmentBytes?: number
+}
+
+interface Batch {
+  readonly segment: JournalSegment
+  readonly offset: number
+  readonly rows: readonly UsageRow[]
+  readonly isLast: boolean
+}
+
+/**
+ * Writes every finished call to this process's journal before the answer ends, adds it up in memory, and
+ * turns the sums into cost entries four times a second. What a killed process had not turned yet, the
+ * next one does.
+ */
+export class UsageRecorder {
+  readonly #options: RecorderOptions
+  readonly #stop: () => Promise<void>
+  #segment: JournalSegment
+  #series = new Map<string, Map<string, UsageSeries>>()
+  #seriesCount = 0
+  #dirty = new Set<UsageSeries>()
+  #dayNumber = 0
+  #day = ''
+  #batch: Batch | undefined
+  #flushing: Promise<void> | undefined
+  /** Bytes that reached the database. */
+  #flushedBytes: number
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+    this.#segment = new JournalSegment(options.folder)
+    this.#flushedBytes = this.#segment.bytes
+    this.#stop = every(
+      FLUSH_EVERY_MS,
+      () => this.flush(),
+      (err) => options.log.warn({ err }, 'usage could not be recorded; trying again'),
+    )
+  }
+
+  /** Bytes of the journal that are not in the database yet. */
+  get lagBytes(): number {
+    return this.#segment.bytes - this.#flushedBytes
+  }
+
+  /** Synchronous: when it returns, the call will be charged whatever happens to this process. */
+  record(call: FinishedCall): bigint {
+    const now = Math.floor(Date.now() / DAY_MS)
+    if (now !== this.#dayNumber) this.#startDay(now)
+    let ofKey = this.#series.get(call.holder.keyId)
+    if (ofKey === undefined) {
+      ofKey = new Map()
+      this.#series.set(call.holder.keyId, ofKey)
+    }
+    let series = ofKey.get(call.model)
+    let announcement = ''
+    if (series === undefined) {
+      series = this.#newSeries(call)
+      ofKey.set(call.model, series)
+      announcement = `${JSON.stringify(series.line)}\n`
+    }
+    const { usage } = call
+    const pico = costOf(usage, call.price)
+    series.add(usage, pico)
+    this.#dirty.add(series)
+    const { promptTokens, completionTokens, cachedTokens, estimated } = usage
+    this.#append(
+      `${announcement}[${series.line.series},${promptTokens},${completionTokens},${cachedTokens},"${pico}",${estimated ? 1 : 0}]\n`,
+    )
+    return pico
+  }
+
+  #newSeries({ holder, model }: FinishedCall): UsageSeries {
+    return new UsageSeries({
+      series: ++this.#seriesCount,
+      spaceId: holder.spaceId,
+      keyId: holder.keyId,
+      keyName: holder.name,
+      day: this.#day,
+      model,
+      currency: this.#options.currency,
+    })
+  }
+
+  #append(lines: string): void {
+    try {
+      this.#segment.append(lines)
+    } catch (error) {
+      // A full disk must not stop the service: the call is still in memory and will be charged from there.
+      this.#options.log.error({ err: error }, 'the usage journal cannot be written')
+    }
+  }
+
+  #startDay(dayNumber: number): void {
+    this.#dayNumber = dayNumber
+    this.#day = new Date(dayNumber * DAY_MS).toISOString().slice(0, 10)
+    this.#series = new Map()
+  }
+
+  /** Brings what is in memory to the database. Rejects when that fails; nothing is lost then. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#flushAll().finally(() => {
+      this.#flushing = undefined
+    })
+    return this.#flushing
+  }
+
+  async #flushAll(): Promise<void> {
+    this.#batch ??= this.#cutBatch(false)
+    await this.#settleBatch()
+  }
+
+  #cutBatch(closing: boolean): Batch | undefined {
+    if (this.#dirty.size === 0 && !closing) return undefined
+    const segment = this.#segment
+    const isLast = closing || segment.bytes >= (this.#options.segmentBytes ?? SEGMENT_BYTES)
+    const next = isLast && !closing ? new JournalSegment(this.#options.folder) : undefined
+    const rows = [...this.#dirty].map((series) => series.drain())
+    this.#dirty = new Set()
+    const batch: Batch = { segment, offset: segment.bytes, rows, isLast }
+    if (next !== undefined) {
+      this.#segment = next
+      this.#series = new Map()
+      this.#flushedBytes = this.#segment.bytes
+    }
+    return batch
+  }
+
+  async #settleBatch(): Promise<void> {
+    const batch = this.#batch
+    if (batch === undefined) return
+    const { segment, offset, rows, isLast } = batch
+    if (rows.length > 0) await this.#options.store.record(segment.id, offset, rows)
+    this.#batch = undefined
+    if (segment === this.#segment) this.#flushedBytes = offset
+    if (!isLast) return
+    segment.remove()
+    await this.#options.store.forget(segment.id)
+  }
+
+  /** Flushes and removes the journal; where the database is away, the next process takes the journal over. */
+  async close(): Promise<void> {
+    await this.#stop()
+    try {
+      await this.flush()
+      this.#batch = this.#cutBatch(true)
+      await this.#settleBatch()
+    } finally {
+      this.#segment.close()
+    }
+  }
+}

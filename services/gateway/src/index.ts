@@ -1,0 +1,131 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { EnvValues } from '@atrium/kernel/config'
+import { createDatabase, type Kysely, type MigrationSet } from '@atrium/kernel/db'
+import type { PlatformDeps } from '@atrium/kernel/deps'
+import type { HttpServer } from '@atrium/kernel/http'
+import type { Job } from '@atrium/kernel/jobs'
+import { every } from '@atrium/kernel/lifecycle'
+import { findBackends } from './adapters/find-backends.ts'
+import { createUsageStore } from './adapters/usage-store.ts'
+import type { gatewayEnv } from './config.ts'
+import { builtInCatalogue, loadCatalogue, type Region } from './domain/catalogue.ts'
+import { replayJournals } from './domain/journal-replay.ts'
+import { ModelRoutes, routeModels } from './domain/model-routing.ts'
+import { RateLimiter } from './domain/rate-limiter.ts'
+import { createTokenCounter } from './domain/token-counter.ts'
+import { UsageRecorder } from './domain/usage-recorder.ts'
+import { createGatewayMetrics, type GatewayMetrics } from './metrics.ts'
+import type { CostRecorder, KeyDirectory } from './ports.ts'
+import { leaseTokens } from './queries/rate-buckets.ts'
+import { mountRegion } from './routes/index.ts'
+
+export { gatewayAccess } from './access.ts'
+export { gatewayEnv } from './config.ts'
+export type { CostRecorder, KeyDirectory, KeyHolder, UsageRow } from './ports.ts'
+
+export const gatewayMigrations: MigrationSet = {
+  schema: 'gateway',
+  folder: fileURLToPath(new URL('../migrations', import.meta.url)),
+}
+
+export interface Gateway {
+  /** Adds `/llm` and `/llm-cn`. */
+  mount(app: HttpServer): Promise<void>
+  readonly backends: {
+    /** One line for each backend that was found, for the start log; no secrets. */
+    summary(): string[]
+  }
+  readonly jobs: readonly Job[]
+  /** Brings all usage to the database. Call it when no request is under way any more. */
+  close(): Promise<void>
+}
+
+export interface GatewayOptions extends PlatformDeps {
+  readonly env: EnvValues<typeof gatewayEnv>
+  readonly keys: KeyDirectory
+  readonly costs: CostRecorder
+  readonly nodeEnv: string
+  /** Where this platform listens: not a model server. */
+  readonly ownPort: number
+}
+
+/** How often journals of processes that died beside this one are looked for. */
+const REPLAY_EVERY_MS = 60_000
+
+/**
+ * Reads the catalogue, finds the backends and takes over what dead processes left in their journals.
+ * @throws OperatorError when the catalogue is not valid
+ */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { env, log, pool, keys } = options
+  const catalogue = await loadCatalogue(env.ATRIUM_MODELS ?? builtInCatalogue)
+  const { available, extra } = await findBackends(env, catalogue, options)
+  const routes = routeModels(catalogue, extra, available)
+
+  const folder = path.join(options.dataDir, 'gateway')
+  const store = createUsageStore({ pool, costs: options.costs, log })
+  const replay = async (): Promise<void> => void (await replayJournals(folder, store, log))
+  const warnOfReplay = (err: unknown): void =>
+    log.warn({ err }, 'the usage journals of ended processes could not be recorded; trying again')
+  await replay().catch(warnOfReplay)
+  const recorder = new UsageRecorder({ folder, currency: catalogue.currency, store, log })
+  const stopReplaying = every(REPLAY_EVERY_MS, replay, warnOfReplay)
+
+  const metrics = createGatewayMetrics(options.metrics, () => recorder.lagBytes)
+  const counter = createTokenCounter()
+  const limiter = createLimiter(options, metrics)
+  const contextOf = (region: Region) => ({
+    models: new ModelRoutes(routes, region),
+    limiter,
+    recorder,
+    counter,
+    metrics,
+  })
+
+  return {
+    async mount(app) {
+      await mountRegion(app, 'row', contextOf('row'), keys)
+      await mountRegion(app, 'cn', contextOf('cn'), keys)
+    },
+    backends: {
+      summary: () => available.map(({ backend }) => backend.summary),
+    },
+    jobs: [],
+    async close() {
+      console.error('close 1', new Date().toISOString()); await stopReplaying()
+      await Promise.all(available.map(({ backend }) => backend.close()))
+      await recorder.close()
+      console.error('close 4', new Date().toISOString());await counter.close();console.error('close 5', new Date().toISOString())
+    },
+  }
+}
+
+/** What a gateway with this environment would find, a line a backend, without starting one. */
+export async function describeBackends(
+  env: GatewayOptions['env'],
+  where: { nodeEnv: string; ownPort: number },
+): Promise<string[]> {
+  const { available } = await findBackends(
+    env,
+    await loadCatalogue(env.ATRIUM_MODELS ?? builtInCatalogue),
+    where,
+  )
+  await Promise.all(available.map(({ backend }) => backend.close()))
+  return available.map(({ backend }) => backend.summary)
+}
+
+function createLimiter({ env, pool, log }: GatewayOptions, metrics: GatewayMetrics): RateLimiter | undefined {
+  const perMinute = env.ATRIUM_GATEWAY_RATE_LIMIT
+  if (perMinute === undefined) return undefined
+  const db: Kysely<unknown> = createDatabase(pool)
+  return new RateLimiter({
+    perMinute,
+    burst: env.ATRIUM_GATEWAY_RATE_LIMIT_BURST ?? perMinute,
+    lease: (request) => leaseTokens(db, request),
+    onFailure: (err) => {
+      metrics.limiterFailure()
+      log.warn({ err }, 'the shared rate limit could not be asked; calls are let through')
+    },
+  })
+}

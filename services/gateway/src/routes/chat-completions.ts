@@ -1,0 +1,114 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { AppError } from '@atrium/kernel/errors'
+import type { ServiceScope } from '@atrium/kernel/http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { GatewayContext } from '../context.ts'
+import { ChatCompletion, ChatCompletionRequest, errors } from '../contract/index.ts'
+import { HangUp, type StreamedAnswer, type WholeAnswer } from '../domain/backend.ts'
+import { Charge } from '../domain/charge.ts'
+import { checkChatRequest } from '../domain/chat-request.ts'
+import { serveChat } from '../domain/serve-chat.ts'
+import { usageOfAnswer } from '../domain/usage.ts'
+import type { RouteGuards } from './index.ts'
+import { keyOf } from './key-guard.ts'
+import { bodyOf } from './request-body.ts'
+import { StreamRelay } from './stream-relay.ts'
+
+/** OpenAI's chat completions, plain and as server-sent events. */
+export function chatCompletionRoutes(scope: ServiceScope, context: GatewayContext, guard: RouteGuards): void {
+  scope.route({
+    method: 'POST',
+    url: '/v1/chat/completions',
+    ...guard('createChatCompletion'),
+    schema: {
+      tags: ['Chat'],
+      summary: 'Create a chat completion',
+      description:
+        'With `stream: true` the answer is `text/event-stream`: chunks as OpenAI sends them, then `data: [DONE]`. Fields that are not listed are passed on to the backend.',
+      body: ChatCompletionRequest,
+      response: { 200: ChatCompletion, ...errors(400, 413, 422, 429, 502, 503, 504) },
+    },
+    // The body is checked by hand, since it must reach the backend as the bytes that came.
+    validatorCompiler: () => () => true,
+    handler: async (request, reply) => {
+      await createChatCompletion(context, request, reply)
+      return reply
+    },
+  })
+}
+
+async function createChatCompletion(
+  context: GatewayContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { raw, value } = bodyOf(request)
+  const chat = checkChatRequest(value)
+  const route = context.models.find(chat.model, 'chat')
+  const [deployment] = route.deployments
+  const hangUp = new HangUp()
+  reply.raw.on('close', () => hangUp.happen())
+  reply.headers(route.model.headers).header('x-atrium-backend', deployment.backend.name)
+
+  const charge = new Charge(context, keyOf(request), { route, deployment, request: chat })
+  const call = { raw, request: chat, publicModel: chat.model, model: deployment.model, hangUp }
+  const answer = await serveChat(context, deployment, call, charge)
+  if (answer.kind === 'stream')
+    return relay(context, request, reply, {
+      answer,
+      charge,
+      model: chat.model,
+      backend: deployment.backend.name,
+    })
+  if (answer.status < 300) await chargeWhole(answer, charge)
+  void reply.code(answer.status).headers(answer.headers).send(answer.body)
+}
+
+async function chargeWhole(answer: WholeAnswer, charge: Charge): Promise<void> {
+  const usage = usageOfAnswer(answer.body)
+  if (usage !== undefined) {
+    charge.settle(usage)
+    return
+  }
+  charge.addText(textOf(answer.body))
+  charge.settle(await charge.estimate())
+}
+
+/** What the model wrote, for counting. */
+function textOf(body: Buffer): string {
+  const { choices } = JSON.parse(body.toString('utf8')) as {
+    choices?: { message?: { content?: unknown; tool_calls?: unknown } }[]
+  }
+  return (choices ?? [])
+    .map(
+      ({ message }) =>
+        `${message?.content ?? ''}${message?.tool_calls ? JSON.stringify(message.tool_calls) : ''}`,
+    )
+    .join('\n')
+}
+
+function relay(
+  context: GatewayContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  served: { answer: StreamedAnswer; charge: Charge; model: string; backend: string },
+): void {
+  const { answer, charge, model, backend } = served
+  reply.hijack()
+  const response = reply.raw
+  reply.headers(answer.headers).header('x-accel-buffering', 'no')
+  response.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
+  response.flushHeaders()
+  new StreamRelay({
+    response,
+    stream: answer.stream,
+    charge,
+    requestId: request.id,
+    backend,
+    onFirstChunk: () => context.metrics.firstChunk(model, reply.elapsedTime),
+    onFailure: (error: AppError) => {
+      context.metrics.backendError(backend, error.code)
+      request.log.warn({ err: error, requestId: request.id, backend }, 'a streamed answer broke off')
+    },
+  })
+}

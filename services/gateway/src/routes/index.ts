@@ -1,0 +1,50 @@
+import { type HttpServer, mountService } from '@atrium/kernel/http'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
+import type { gatewayAccess } from '../access.ts'
+import type { GatewayContext } from '../context.ts'
+import type { Region } from '../domain/catalogue.ts'
+import { formatError } from '../errors.ts'
+import type { KeyDirectory } from '../ports.ts'
+import { chatCompletionRoutes } from './chat-completions.ts'
+import { createKeyGuard, limitRate } from './key-guard.ts'
+import { modelRoutes } from './models.ts'
+import { keepRawBodies } from './request-body.ts'
+
+/** Route options that let API keys in and count their calls against the key's limit. */
+export type RouteGuards = (operation: keyof typeof gatewayAccess) => {
+  readonly config: FastifyContextConfig
+  readonly onRequest: ((request: FastifyRequest, reply: FastifyReply) => Promise<void>)[]
+}
+
+const REGIONS = {
+  row: { prefix: '/llm', title: 'Atrium gateway', where: 'Rest of world' },
+  cn: { prefix: '/llm-cn', title: 'Atrium gateway (China)', where: 'China' },
+} as const
+
+/** Every route of one region; all of them are for API keys. */
+export async function mountRegion(
+  app: HttpServer,
+  region: Region,
+  context: GatewayContext,
+  keys: KeyDirectory,
+): Promise<void> {
+  const keyGuard = createKeyGuard(keys, region)
+  const limits = context.limiter === undefined ? [] : [limitRate(context.limiter)]
+  const guard: RouteGuards = (operation) => {
+    const { config, onRequest } = keyGuard(operation)
+    return { config, onRequest: [onRequest, ...limits] }
+  }
+  const { prefix, title, where } = REGIONS[region]
+  await mountService(app, {
+    prefix,
+    title,
+    description: `${where}: one OpenAI-compatible interface to every model that the company has contracted.`,
+    version: '1.0.0',
+    formatError,
+    routes(scope) {
+      keepRawBodies(scope)
+      modelRoutes(scope, context, guard)
+      chatCompletionRoutes(scope, context, guard)
+    },
+  })
+}

@@ -1,0 +1,33 @@
+import type { ServiceScope } from '@atrium/kernel/http'
+import Type from 'typebox'
+import type { GatewayContext } from '../context.ts'
+import { errors, Model, ModelList } from '../contract/index.ts'
+import type { RouteGuards } from './index.ts'
+
+/** The models of the region, whether a backend for them is configured (`available`) or not. */
+export function modelRoutes(scope: ServiceScope, { models }: GatewayContext, guard: RouteGuards): void {
+  scope.route({
+    method: 'GET',
+    url: '/v1/models',
+    ...guard('listModels'),
+    schema: {
+      tags: ['Models'],
+      summary: 'List the models of this region',
+      response: { 200: ModelList, ...errors(429) },
+    },
+    handler: () => ({ object: 'list' as const, data: models.list() }),
+  })
+
+  scope.route({
+    method: 'GET',
+    url: '/v1/models/:model',
+    ...guard('retrieveModel'),
+    schema: {
+      tags: ['Models'],
+      summary: 'Get one model',
+      params: Type.Object({ model: Type.String() }),
+      response: { 200: Model, ...errors(404, 429) },
+    },
+    handler: ({ params }) => models.card(params.model),
+  })
+}

@@ -1,0 +1,16 @@
+import { parseJson, readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
+import type { FastifyRequest } from 'fastify'
+
+/** A body as the bytes that came and as what they mean. */
+export interface JsonBody {
+  readonly raw: Buffer
+  readonly value: unknown
+}
+
+const ABSENT: JsonBody = { raw: Buffer.alloc(0), value: undefined }
+
+/** Keeps the bytes of JSON bodies, which backends get untouched. */
+export const keepRawBodies = (scope: ServiceScope): void =>
+  readJsonBodies(scope, (raw): JsonBody => ({ raw, value: parseJson(raw) }))
+
+export const bodyOf = (request: FastifyRequest): JsonBody => (request.body as JsonBody | undefined) ?? ABSENT

@@ -1,0 +1,138 @@
+import type { ServerResponse } from 'node:http'
+import { AppError } from '@atrium/kernel/errors'
+import type { EventStream, StreamSink } from '../domain/backend.ts'
+import type { Charge } from '../domain/charge.ts'
+import { EventScanner } from '../domain/event-scanner.ts'
+import { formatError } from '../errors.ts'
+
+export interface RelayOptions {
+  readonly response: ServerResponse
+  readonly stream: EventStream
+  readonly charge: Charge
+  readonly requestId: string
+  readonly backend: string
+  readonly onFirstChunk: () => void
+  readonly onFailure: (error: AppError) => void
+}
+
+/**
+ * Passes a backend's events to the caller byte for byte, at the caller's pace. The event that ends the
+ * answer is held back until the call is charged.
+ */
+export class StreamRelay implements StreamSink {
+  readonly #options: RelayOptions
+  readonly #scanner: EventScanner
+  #hasBegun = false
+  #isSettled = false
+  /** The caller's buffer is full, or the charge is being counted: nothing flows. */
+  #isWaiting = false
+  #isOver = false
+
+  constructor(options: RelayOptions) {
+    this.#options = options
+    this.#scanner = new EventScanner((text) => options.charge.addText(text))
+    options.response.on('drain', () => this.#resume())
+    options.response.on('close', () => this.#onClose())
+    options.stream.read(this)
+  }
+
+  data(chunk: Buffer): void {
+    const events = this.#scanner.push(chunk)
+    if (events.length === 0 || this.#isOver) return
+    if (!this.#hasBegun) {
+      this.#hasBegun = true
+      this.#options.onFirstChunk()
+    }
+    if (!this.#scanner.isDone || this.#isSettled) {
+      this.#write(events)
+      return
+    }
+    if (this.#scanner.usage !== undefined) {
+      this.#settle()
+      this.#write(events)
+      return
+    }
+    this.#pause()
+    void this.#settleByCount().then(() => {
+      this.#write(events)
+      this.#resume()
+    })
+  }
+
+  end(): void {
+    const rest = this.#scanner.rest()
+    if (!this.#scanner.isFinished) {
+      const { backend } = this.#options
+      this.fail(
+        new AppError(
+          502,
+          'backend_stream_broken',
+          `The backend ${backend} ended its answer before it was complete`,
+        ),
+      )
+      return
+    }
+    this.#finish(rest)
+  }
+
+  fail(error: Error): void {
+    const failure =
+      error instanceof AppError
+        ? error
+        : new AppError(502, 'backend_stream_broken', 'The answer broke off', { cause: error })
+    this.#options.onFailure(failure)
+    const { status, code, message, field } = failure
+    const body = formatError({ status, code, message, field, requestId: this.#options.requestId })
+    this.#finish(Buffer.from(`data: ${JSON.stringify(body)}\n\n`))
+  }
+
+  #finish(last: Buffer): void {
+    const finish = (): void => {
+      if (this.#isOver) return
+      this.#isOver = true
+      if (last.length > 0) this.#options.response.end(last)
+      else this.#options.response.end()
+    }
+    if (this.#isSettled) finish()
+    else if (this.#scanner.usage !== undefined) {
+      this.#settle()
+      finish()
+    } else void this.#settleByCount().then(finish)
+  }
+
+  #settle(): void {
+    this.#isSettled = true
+    if (this.#scanner.usage !== undefined) this.#options.charge.settle(this.#scanner.usage)
+  }
+
+  async #settleByCount(): Promise<void> {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#options.charge.settle(await this.#options.charge.estimate())
+  }
+
+  #write(events: Buffer): void {
+    if (!this.#isOver && !this.#options.response.write(events)) this.#pause()
+  }
+
+  #pause(): void {
+    if (this.#isWaiting) return
+    this.#isWaiting = true
+    this.#options.stream.pause()
+  }
+
+  #resume(): void {
+    if (!this.#isWaiting || this.#isOver) return
+    this.#isWaiting = false
+    this.#options.stream.resume()
+  }
+
+  /** The caller hung up: the backend stops, and what it produced until now is charged. */
+  #onClose(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#options.stream.cancel()
+    if (this.#scanner.usage !== undefined && !this.#isSettled) this.#settle()
+    else void this.#settleByCount()
+  }
+}

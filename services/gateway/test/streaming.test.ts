@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { hello, startWithFake } from './platform.ts'
+
+let gateway: Awaited<ReturnType<typeof startWithFake>>
+beforeAll(async () => {
+  gateway = await startWithFake()
+})
+afterAll(() => gateway[Symbol.asyncDispose]())
+beforeEach(() => {
+  gateway.fake.requests.length = 0
+})
+
+const streamed = { ...hello, stream: true as const }
+
+async function both(body: object): Promise<[direct: string, through: string]> {
+  const direct = await fetch(`${gateway.fake.url}/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  })
+  const through = await gateway.raw(JSON.stringify(body))
+  return [await direct.text(), await through.text()]
+}
+
+describe('a streamed completion', () => {
+  test('works with the official client', async () => {
+    const stream = await gateway.client.chat.completions.create(streamed)
+    let text = ''
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+    expect(text).toBe('Hello from the fake server.')
+  })
+
+  test.each([
+    ['as it comes', {}],
+    ['with CRLF', { lineEnd: '\r\n' as const }],
+    [
+      'cut through characters and events',
+      { pieces: ['žluťoučký', ' 🦊🦊', ' \n\n'], writeBytes: 7, intervalMs: 1 },
+    ],
+    ['of one long event', { pieces: ['x'.repeat(300_000)] }],
+  ])('has the bytes of the backend, %s', async (_name, behaviour) => {
+    gateway.fake.next(behaviour, behaviour)
+    const [direct, through] = await both(streamed)
+    expect(through).toBe(direct)
+  })
+
+  test('with usage, n and tools', async () => {
+    const [direct, through] = await both({
+      ...streamed,
+      n: 2,
+      stream_options: { include_usage: true },
+      tools: [{ type: 'function', function: { name: 'weather' } }],
+    })
+    expect(through).toBe(direct)
+    expect(through).toContain('"usage":{')
+  })
+
+  test('chunks arrive when they are sent, not at the end', async () => {
+    gateway.fake.next({ pieces: ['a', 'b', 'c'], intervalMs: 60 })
+    const started = performance.now()
+    const answer = await gateway.raw(JSON.stringify(streamed))
+    const reader = answer.body?.getReader()
+    await reader?.read()
+    expect(performance.now() - started).toBeLessThan(150)
+    while (!(await reader?.read())?.done) {}
+    expect(performance.now() - started).toBeGreaterThan(200)
+  })
+
+  test('one that breaks off ends with an error and no made-up finish', async () => {
+    for (const fault of [
+      { cutAfter: 3 },
+      { endAfter: 3 },
+      { cutAfter: 0 },
+      { writeBytes: 100, cutAfter: 3, intervalMs: 1 },
+    ]) {
+      gateway.fake.next(fault)
+      const text = await (await gateway.raw(JSON.stringify(streamed))).text()
+      const events = text.split('\n\n').filter((event) => event !== '')
+      expect(JSON.parse(events.at(-1)?.slice(6) ?? '').error).toMatchObject({
+        type: 'server_error',
+        param: null,
+      })
+      expect(text).not.toContain('[DONE]')
+      expect(text).not.toContain('"finish_reason":"')
+      for (const event of events) JSON.parse(event.slice(6))
+    }
+  })
+
+  test('the official client throws on it', async () => {
+    gateway.fake.next({ cutAfter: 2 })
+    const stream = await gateway.client.chat.completions.create(streamed)
+    await expect(async () => {
+      for await (const _ of stream);
+    }).rejects.toThrow(/fake|backend|openai/i)
+  })
+
+  test('silence between chunks ends it', async () => {
+    await using slow = await startWithFake({ env: { ATRIUM_GATEWAY_IDLE_TIMEOUT_MS: '200' } })
+    slow.fake.next({ pieces: ['a', 'b'], intervalMs: 30_000 })
+    const text = await (await slow.raw(JSON.stringify(streamed))).text()
+    expect(text).toContain('backend_timeout')
+  })
+
+  test('an error before the stream is a plain error', async () => {
+    gateway.fake.next({ status: 429, retryAfter: 3 })
+    const answer = await gateway.chat(streamed)
+    expect(answer.status).toBe(429)
+    expect(answer.headers.get('retry-after')).toBe('3')
+  })
+
+  test('a slow reader slows the backend down instead of filling the memory', async () => {
+    const pieces = Array.from({ length: 4000 }, (_, i) => `${i} ${'x'.repeat(10_000)}`)
+    gateway.fake.next({ pieces })
+    const answer = await gateway.raw(JSON.stringify(streamed))
+    const before = process.memoryUsage().arrayBuffers
+    await delay(500)
+    // 40 MB wait at the backend; only socket buffers may be full.
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
+    const text = await answer.text()
+    expect(text.length).toBeGreaterThan(40_000_000)
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
+  })
+
+  test('a caller who hangs up stops the backend and pays for what came', async () => {
+    await using fresh = await startWithFake()
+    fresh.fake.next({ pieces: Array.from({ length: 500 }, () => ' word'), intervalMs: 5 })
+    const stop = new AbortController()
+    const answer = await fresh.raw(JSON.stringify(streamed), stop.signal)
+    const reader = answer.body?.getReader()
+    for (let i = 0; i < 20; i++) await reader?.read()
+    stop.abort()
+    await expect.poll(() => fresh.fake.requests[0]?.aborted).toBe(true)
+    const [usage] = await fresh.usage(1)
+    expect(usage?.completionTokens).toBeGreaterThan(5)
+    expect(usage?.completionTokens).toBeLessThan(400)
+  })
+
+  test('usage is what the backend says, or counted here, and the request stays as it was', async () => {
+    await using fresh = await startWithFake()
+    await (await fresh.raw(JSON.stringify(streamed))).text()
+    expect(fresh.fake.requests[0]?.body.toString()).toBe(JSON.stringify(streamed))
+    const [counted] = await fresh.usage(1)
+    expect(counted?.completionTokens).toBe(6)
+    await (await fresh.raw(JSON.stringify({ ...streamed, stream_options: { include_usage: true } }))).text()
+    const [said] = await fresh.usage(2)
+    expect(said?.completionTokens).toBe(16)
+  })
+})

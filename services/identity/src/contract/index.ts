@@ -1,0 +1,10 @@
+export {
+  Discovery,
+  errors,
+  IntrospectionRequest,
+  IntrospectionResponse,
+  KeySet,
+  OAuthError,
+  TokenRequest,
+  TokenResponse,
+} from './oauth.ts'

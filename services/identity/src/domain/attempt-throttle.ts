@@ -1,0 +1,34 @@
+import { BoundedMap } from './bounded-map.ts'
+
+/** Counts failed attempts per key and says how long the next one has to wait. */
+export interface AttemptThrottle {
+  /** Seconds until another attempt is looked at; 0 when it may come now. */
+  waitSeconds(key: string): number
+  failed(key: string): void
+}
+
+/**
+ * A leaky bucket per key: `burst` failures at once, then one each `everySeconds`. Holds `capacity` keys
+ * at most; the one that failed longest ago is forgotten first.
+ */
+export function createAttemptThrottle(options: {
+  burst: number
+  everySeconds: number
+  capacity: number
+  now?: () => number
+}): AttemptThrottle {
+  const now = options.now ?? (() => performance.now() / 1000)
+  const buckets = new BoundedMap<string, { failures: number; at: number }>(options.capacity)
+  const levelOf = (key: string): number => {
+    const bucket = buckets.get(key)
+    if (bucket === undefined) return 0
+    return Math.max(0, bucket.failures - (now() - bucket.at) / options.everySeconds)
+  }
+  return {
+    waitSeconds(key) {
+      const excess = levelOf(key) - (options.burst - 1)
+      return excess <= 0 ? 0 : excess * options.everySeconds
+    },
+    failed: (key) => buckets.set(key, { failures: levelOf(key) + 1, at: now() }),
+  }
+}

@@ -1,0 +1,190 @@
+import { isUniqueViolation } from '@atrium/kernel/db'
+import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
+import { newId } from '@atrium/kernel/ids'
+import { clientExists, illegalStatusChange, noSuchClient } from '../errors.ts'
+import { replaceClientSecret } from '../queries/client-secrets.ts'
+import {
+  announceClient,
+  deleteClient,
+  findClient,
+  insertClient,
+  listClients,
+  lockClient,
+  updateClient,
+  upsertClient,
+} from '../queries/clients.ts'
+import type { ClientRow, ClientStatus, IdentityDatabase } from '../queries/tables.ts'
+import { isClientId } from './client-directory.ts'
+import { checkChosenSecret, hashClientSecret, newClientSecret } from './client-secret.ts'
+import { mayBecome } from './client-status.ts'
+
+export interface Client {
+  readonly clientId: string
+  readonly name: string
+  readonly status: ClientStatus
+  readonly tokenLifetimeSeconds: number
+  readonly version: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface NewClient {
+  /** Printable ASCII, at most 128 characters; a UUIDv7 when absent. */
+  readonly clientId?: string
+  readonly name: string
+  /** At least 16 characters; 256 random bits when absent. */
+  readonly secret?: string
+  /** 60 to 86400. */
+  readonly tokenLifetimeSeconds?: number
+  /** Only an `Active` client has a secret: one in registration gets it on approval. */
+  readonly status: ClientStatus
+}
+
+export interface Clients {
+  /** @returns the secret, which nobody can read again. @throws AppError 400, 409 */
+  create(client: NewClient & { readonly status: 'Active' }): Promise<{ clientId: string; secret: string }>
+  create(client: NewClient): Promise<{ clientId: string; secret: string | undefined }>
+  /** Creates the client or makes the existing one like this; for set-ups that may run twice. @throws AppError 400 */
+  put(client: NewClient & { readonly clientId: string; readonly secret: string }): Promise<void>
+  find(clientId: string): Promise<Client | undefined>
+  /** In the order of creation. */
+  list(): Promise<Client[]>
+  /** @param versions demanded by If-Match. @throws AppError 400, 404, 409 for an illegal change of status, 412 */
+  update(
+    clientId: string,
+    change: { name?: string; tokenLifetimeSeconds?: number; status?: ClientStatus },
+    versions?: readonly number[],
+  ): Promise<Client>
+  /** In Progress to Active. @returns the client's first secret. @throws AppError 404, 409 */
+  approve(clientId: string): Promise<{ secret: string }>
+  /** A new secret; the old one works for `overlapSeconds` more. @throws AppError 404 */
+  rotateSecret(clientId: string, overlapSeconds: number): Promise<{ secret: string }>
+  /** @returns false when there was no such client */
+  remove(clientId: string): Promise<boolean>
+}
+
+const MAX_OVERLAP_SECONDS = 30 * 86_400
+
+const present = (row: ClientRow): Client => ({
+  clientId: row.client_id,
+  name: row.name,
+  status: row.status,
+  tokenLifetimeSeconds: row.token_lifetime_seconds,
+  version: row.version,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+})
+
+function checkLifetime(seconds: number): void {
+  if (!Number.isInteger(seconds) || seconds < 60 || seconds > 86_400) {
+    throw invalidInput('tokenLifetimeSeconds', 'must be a whole number from 60 to 86400')
+  }
+}
+
+function checkName(name: string): void {
+  if (name.trim() === '' || name.length > 200 || name.includes('\0')) {
+    throw invalidInput('name', 'must have 1 to 200 characters')
+  }
+}
+
+/** Machine clients: registration, approval, secrets, status. */
+export function createClients(db: IdentityDatabase, defaults: { tokenLifetimeSeconds: number }): Clients {
+  function check(client: NewClient & { clientId: string }) {
+    const tokenLifetimeSeconds = client.tokenLifetimeSeconds ?? defaults.tokenLifetimeSeconds
+    if (!isClientId(client.clientId)) {
+      throw invalidInput('clientId', 'must be 1 to 128 printable ASCII characters without spaces')
+    }
+    checkName(client.name)
+    checkLifetime(tokenLifetimeSeconds)
+    if (client.secret !== undefined) checkChosenSecret(client.secret)
+    return { clientId: client.clientId, name: client.name, status: client.status, tokenLifetimeSeconds }
+  }
+
+  /** Runs `change` in a transaction that ends with telling every process. */
+  const changing = <T>(clientId: string, change: (trx: IdentityDatabase) => Promise<T>): Promise<T> =>
+    db.transaction().execute(async (trx) => {
+      const result = await change(trx)
+      await announceClient(trx, clientId)
+      return result
+    })
+
+  async function giveSecret(trx: IdentityDatabase, clientId: string, overlapSeconds: number) {
+    const secret = newClientSecret()
+    await replaceClientSecret(trx, clientId, hashClientSecret(secret), overlapSeconds)
+    return { secret }
+  }
+
+  async function locked(trx: IdentityDatabase, clientId: string): Promise<ClientRow> {
+    const row = isClientId(clientId) ? await lockClient(trx, clientId) : undefined
+    if (row === undefined) throw noSuchClient(clientId)
+    return row
+  }
+
+  async function create(
+    client: NewClient & { readonly status: 'Active' },
+  ): Promise<{ clientId: string; secret: string }>
+  async function create(client: NewClient): Promise<{ clientId: string; secret: string | undefined }>
+  async function create(client: NewClient) {
+    const values = check({ ...client, clientId: client.clientId ?? newId() })
+    const secret = values.status === 'Active' ? (client.secret ?? newClientSecret()) : undefined
+    try {
+      await changing(values.clientId, async (trx) => {
+        await insertClient(trx, values)
+        if (secret !== undefined) await replaceClientSecret(trx, values.clientId, hashClientSecret(secret), 0)
+      })
+    } catch (error) {
+      if (isUniqueViolation(error)) throw clientExists(values.clientId)
+      throw error
+    }
+    return { clientId: values.clientId, secret }
+  }
+
+  return {
+    create,
+    async put(client) {
+      const values = check(client)
+      await changing(values.clientId, async (trx) => {
+        await upsertClient(trx, values)
+        await replaceClientSecret(trx, values.clientId, hashClientSecret(client.secret), 0)
+      })
+    },
+    async find(clientId) {
+      const row = isClientId(clientId) ? await findClient(db, clientId) : undefined
+      return row === undefined ? undefined : present(row)
+    },
+    list: async () => (await listClients(db)).map(present),
+    async update(clientId, change, versions) {
+      if (change.name !== undefined) checkName(change.name)
+      if (change.tokenLifetimeSeconds !== undefined) checkLifetime(change.tokenLifetimeSeconds)
+      return changing(clientId, async (trx) => {
+        const row = await locked(trx, clientId)
+        if (change.status !== undefined && !mayBecome(row.status, change.status)) {
+          throw illegalStatusChange(row.status, change.status)
+        }
+        const updated = await updateClient(trx, clientId, change, versions)
+        if (updated === undefined) throw preconditionFailed()
+        return present(updated)
+      })
+    },
+    approve: (clientId) =>
+      changing(clientId, async (trx) => {
+        const row = await locked(trx, clientId)
+        if (row.status !== 'In Progress') throw illegalStatusChange(row.status, 'Active')
+        await updateClient(trx, clientId, { status: 'Active' })
+        return giveSecret(trx, clientId, 0)
+      }),
+    async rotateSecret(clientId, overlapSeconds) {
+      if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > MAX_OVERLAP_SECONDS) {
+        throw invalidInput('overlapSeconds', `must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`)
+      }
+      return changing(clientId, async (trx) => {
+        await locked(trx, clientId)
+        return giveSecret(trx, clientId, overlapSeconds)
+      })
+    },
+    remove: (clientId) =>
+      isClientId(clientId)
+        ? changing(clientId, (trx) => deleteClient(trx, clientId))
+        : Promise.resolve(false),
+  }
+}

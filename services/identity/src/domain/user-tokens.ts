@@ -1,0 +1,35 @@
+import { invalidInput } from '@atrium/kernel/errors'
+import { newId } from '@atrium/kernel/ids'
+import { SignJWT } from 'jose'
+import { isQxId } from './accounts.ts'
+import type { KeyRing } from './key-ring.ts'
+import { LONGEST_TOKEN_SECONDS, SIGNING_ALG } from './key-rotation.ts'
+import type { Realms } from './realms.ts'
+
+export interface UserTokenRequest {
+  readonly qxId: string
+  /** Shown as the author of what the person makes; the qxId when absent. */
+  readonly name?: string
+  /** 1 to 86400, 3600 when absent. */
+  readonly lifetimeSeconds?: number
+}
+
+/** Signs a token of the embedded people's issuer. @throws AppError 400 for a bad id or lifetime */
+export async function signUserToken(ring: KeyRing, realms: Realms, user: UserTokenRequest): Promise<string> {
+  const lifetime = user.lifetimeSeconds ?? 3600
+  if (!isQxId(user.qxId)) throw invalidInput('qxId', 'must be 1 to 128 characters without control characters')
+  if (!Number.isInteger(lifetime) || lifetime < 1 || lifetime > LONGEST_TOKEN_SECONDS) {
+    throw invalidInput('lifetimeSeconds', `must be a whole number from 1 to ${LONGEST_TOKEN_SECONDS}`)
+  }
+  const key = ring.current()
+  const now = Math.floor(Date.now() / 1000)
+  return new SignJWT({ qxId: user.qxId, name: user.name ?? user.qxId, token_use: 'user' })
+    .setProtectedHeader({ alg: SIGNING_ALG, typ: 'at+jwt', kid: key.kid })
+    .setIssuer(realms.peopleIssuer)
+    .setAudience(realms.audience)
+    .setSubject(user.qxId)
+    .setJti(newId())
+    .setIssuedAt(now)
+    .setExpirationTime(now + lifetime)
+    .sign(key.privateKey)
+}

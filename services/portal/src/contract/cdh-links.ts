@@ -1,0 +1,53 @@
+import { PageQuery, Pagination } from '@atrium/kernel/http'
+import Type, { type Static } from 'typebox'
+import { Actor, oneOf, optionalText, requiredText, Timestamp, Uuid } from './common.ts'
+
+const Stage = oneOf('Dev', 'Int', 'Prod')
+const CdhType = oneOf('Provider', 'UseCase')
+
+/** `cdhProviderId` is required where the type is Provider, `cdhUseCaseId` where it is UseCase. */
+export const CdhLinkInput = Type.Object({
+  cdhEnvAccountID: requiredText(128),
+  name: requiredText(200),
+  cdhType: CdhType,
+  cdhHub: requiredText(128),
+  cdhProviderId: optionalText(128),
+  cdhUseCaseId: optionalText(128),
+  stage: Stage,
+})
+
+export const CdhLinkChanges = Type.Partial(CdhLinkInput)
+
+const core = {
+  cdhWorkspaceId: Type.String(),
+  cdhEnvAccountID: Type.String(),
+  name: Type.String(),
+  cdhType: CdhType,
+  cdhHub: Type.String(),
+  cdhProviderId: Type.String(),
+  cdhUseCaseId: Type.String(),
+  stage: Stage,
+  spaceId: Type.String(),
+  cdhLink: Type.String(),
+}
+
+export const CdhLinkCore = Type.Object(core)
+export const CdhLink = Type.Object({
+  ...core,
+  createdBy: Actor,
+  modifiedBy: Actor,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+})
+
+export const CdhLinkQuery = Type.Object({
+  ...PageQuery.properties,
+  stage: Type.Optional(Stage),
+  cdhType: Type.Optional(CdhType),
+})
+export const CdhLinkList = Type.Object({ data: Type.Array(CdhLink), pagination: Pagination })
+export const CdhLinkParams = Type.Object({ spaceId: Type.String(), cdhworkspaceId: Uuid })
+
+export type CdhLinkInput = Static<typeof CdhLinkInput>
+export type CdhLinkChanges = Static<typeof CdhLinkChanges>
+export type CdhLinkQuery = Static<typeof CdhLinkQuery>

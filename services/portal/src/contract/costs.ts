@@ -1,0 +1,59 @@
+import Type, { type Static } from 'typebox'
+import { requiredText, Timestamp } from './common.ts'
+
+const Currency = Type.String({ pattern: '^[A-Z]{3}$', examples: ['USD'] })
+const Amount = Type.Number({ description: 'Exact decimal: read it as text where doubles are too coarse' })
+
+export const CostEntryInput = Type.Object({
+  day: Type.String({ format: 'date', description: '1970-01-01 or later' }),
+  service: requiredText(128),
+  calculatedCost: Type.Number({
+    minimum: 0,
+    description: 'At most 12 digits before and 12 after the decimal point',
+  }),
+  currency: Currency,
+  usageDetails: Type.Optional(Type.String({ maxLength: 65_536, description: 'JSON text; {} by default' })),
+  description: Type.Optional(Type.String({ maxLength: 4000 })),
+})
+
+export const CostEntry = Type.Object({
+  entryId: Type.String(),
+  day: Type.String({ format: 'date' }),
+  service: Type.String(),
+  calculatedCost: Amount,
+  currency: Currency,
+  status: Type.Literal('Recorded'),
+})
+
+export const CostReportQuery = Type.Object({
+  month: Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$', examples: ['2026-03'] }),
+  includeDetails: Type.Optional(Type.Boolean({ default: false, description: 'Adds the daily entries' })),
+})
+
+const report = {
+  spaceId: Type.String(),
+  month: Type.String(),
+  currency: Currency,
+  services: Type.Array(
+    Type.Object({
+      service: Type.String(),
+      totalCost: Amount,
+      billingPositions: Type.Optional(
+        Type.Array(Type.Object({ day: Type.String({ format: 'date' }), calculatedCost: Amount })),
+      ),
+    }),
+  ),
+  totals: Type.Object({ overallCost: Amount, services: Type.Record(Type.String(), Amount) }),
+  generatedAt: Timestamp,
+}
+
+export const CostReport = Type.Object({
+  ...report,
+  reports: Type.Optional(
+    Type.Array(Type.Object(report), {
+      description: 'Only for a month with several currencies: one report for each',
+    }),
+  ),
+})
+
+export type CostEntryInput = Static<typeof CostEntryInput>

@@ -1,0 +1,32 @@
+import { PageQuery, Pagination } from '@atrium/kernel/http'
+import Type, { type Static } from 'typebox'
+import { MailAddress, optionalText, QNumber, Role, requiredText, Timestamp } from './common.ts'
+
+export const SpaceUserInput = Type.Object({
+  qNumber: QNumber,
+  name: requiredText(200),
+  department: optionalText(200),
+  mailAddress: MailAddress,
+  role: Role,
+})
+
+export const SpaceUserChanges = Type.Object({ role: Role })
+
+const core = {
+  userId: Type.String(),
+  qNumber: Type.String(),
+  name: Type.String(),
+  department: Type.String(),
+  mailAddress: Type.String(),
+  role: Role,
+}
+
+export const SpaceUser = Type.Object(core)
+export const AddedSpaceUser = Type.Object({ ...core, createdAt: Timestamp })
+export const ModifiedSpaceUser = Type.Object({ ...core, modifiedAt: Timestamp })
+
+export const SpaceUserQuery = Type.Object({ ...PageQuery.properties, role: Type.Optional(Role) })
+export const SpaceUserList = Type.Object({ data: Type.Array(SpaceUser), pagination: Pagination })
+
+export type SpaceUserInput = Static<typeof SpaceUserInput>
+export type SpaceUserQuery = Static<typeof SpaceUserQuery>

@@ -1,0 +1,32 @@
+import { PageQuery, Pagination } from '@atrium/kernel/http'
+import Type, { type Static } from 'typebox'
+import { MailAddress, optionalText, QNumber, requiredText, Timestamp, Uuid } from './common.ts'
+
+export const SuperuserInput = Type.Object({
+  qNumber: QNumber,
+  name: requiredText(200),
+  department: optionalText(200),
+  mailAddress: MailAddress,
+})
+
+export const SuperuserChanges = Type.Partial(SuperuserInput)
+
+export const Superuser = Type.Object({
+  userId: Type.String(),
+  qNumber: Type.String(),
+  name: Type.String(),
+  department: Type.String(),
+  mailAddress: Type.String(),
+  superuser: Type.Literal(true),
+  createdBy: Type.String({ description: 'User id of who appointed them; of a client, its id' }),
+  modifiedBy: Type.String(),
+  createdAt: Timestamp,
+  modifiedAt: Timestamp,
+})
+
+export const SuperuserQuery = PageQuery
+export const SuperuserList = Type.Object({ data: Type.Array(Superuser), pagination: Pagination })
+export const SuperuserParams = Type.Object({ userId: Uuid })
+
+export type SuperuserInput = Static<typeof SuperuserInput>
+export type SuperuserChanges = Static<typeof SuperuserChanges>

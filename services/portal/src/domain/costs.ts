@@ -1,0 +1,163 @@
+import { isForeignKeyViolation } from '@atrium/kernel/db'
+import { invalidInput } from '@atrium/kernel/errors'
+import { newId } from '@atrium/kernel/ids'
+import type { CostEntryInput } from '../contract/costs.ts'
+import { spaceNotFound } from '../errors.ts'
+import {
+  addUsage,
+  type CostSum,
+  insertCostEntry,
+  sumDailyTotals,
+  sumEntries,
+  type UsageEntry,
+} from '../queries/costs.ts'
+import type { Actor } from '../queries/stamps.ts'
+import type { PortalDb, StatementRunner } from '../queries/tables.ts'
+import { parseAmount, plainDecimal, sumOf } from './money.ts'
+import { isCompleted, spanOf } from './months.ts'
+
+export interface RecordedCost {
+  readonly entryId: string
+  readonly day: string
+  readonly service: string
+  /** Decimal text, as everywhere in here. */
+  readonly amount: string
+  readonly currency: string
+}
+
+/** Before it nothing was billed by anybody; years that PostgreSQL does not know are refused by the way. */
+const EARLIEST = '1970-01-01'
+
+/**
+ * Records one cost.
+ * @param amountText `calculatedCost` as it was written: a double would lose digits
+ * @throws AppError 400 for an amount out of range or details that are not JSON, 404 for a space that has just gone
+ */
+export async function recordCost(
+  db: PortalDb,
+  spaceId: string,
+  input: CostEntryInput,
+  amountText: string,
+  actor: Actor,
+): Promise<RecordedCost> {
+  if (input.day < EARLIEST) throw invalidInput('body.day', `must be ${EARLIEST} or later`)
+  const amount = parseAmount('body.calculatedCost', amountText)
+  const usageDetails = input.usageDetails ?? '{}'
+  if (!isJson(usageDetails)) throw invalidInput('body.usageDetails', 'must hold JSON text')
+  const entryId = newId()
+  const { day, service, currency } = input
+  const entry = {
+    spaceId,
+    entryId,
+    day,
+    service,
+    currency,
+    amount,
+    usageDetails,
+    description: input.description ?? '',
+  }
+  try {
+    await insertCostEntry(db, entry, actor)
+  } catch (error) {
+    throw isForeignKeyViolation(error) ? spaceNotFound(spaceId) : error
+  }
+  return { entryId, day, service, amount, currency }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export interface ServiceCost {
+  readonly service: string
+  readonly total: string
+  readonly days: readonly { readonly day: string; readonly amount: string }[]
+}
+
+/** One month in one currency. */
+export interface CurrencyReport {
+  readonly currency: string
+  readonly services: readonly ServiceCost[]
+  readonly overall: string
+}
+
+/**
+ * The month's costs, one report per currency; the first is the main one: most entries, then by code.
+ * Completed months come from the daily totals, the current one from the entries.
+ * @throws AppError 400 for a month before 1970
+ */
+export async function reportCosts(
+  db: PortalDb,
+  spaceId: string,
+  month: string,
+  options: { byDay: boolean; defaultCurrency: string; now: Date },
+): Promise<[CurrencyReport, ...CurrencyReport[]]> {
+  if (`${month}-01` < EARLIEST) throw invalidInput('query.month', `must be ${EARLIEST.slice(0, 7)} or later`)
+  const span = { spaceId, ...spanOf(month), byDay: options.byDay }
+  const sums = isCompleted(month, options.now) ? await sumDailyTotals(db, span) : await sumEntries(db, span)
+  const currencies = [...Map.groupBy(sums, (sum) => sum.currency)]
+    .map(([currency, rows]) => ({
+      currency,
+      rows,
+      entries: rows.reduce((count, row) => count + row.entries, 0),
+    }))
+    .sort((a, b) => b.entries - a.entries || (a.currency < b.currency ? -1 : 1))
+  const [main, ...others] = currencies.map(({ currency, rows }) => reportOf(currency, rows))
+  return [main ?? reportOf(options.defaultCurrency, []), ...others]
+}
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+function reportOf(currency: string, sums: readonly CostSum[]): CurrencyReport {
+  const services = [...Map.groupBy(sums, (sum) => sum.service)]
+    .map(([service, rows]) => ({
+      service,
+      total: sumOf(rows.map((row) => row.amount)),
+      days: rows
+        .map((row) => ({ day: row.day ?? '', amount: plainDecimal(row.amount) }))
+        .sort((a, b) => byText(a.day, b.day)),
+    }))
+    .sort((a, b) => byText(a.service, b.service))
+  return { currency, services, overall: sumOf(services.map((service) => service.total)) }
+}
+
+/** Use of a model by one API key: what the gateway hands over. */
+export type UsageCost = UsageEntry
+
+/**
+ * Records gateway use as cost, one entry per space, day, key, model and currency, which grows. One
+ * statement whatever the number of rows; use of spaces that are gone is dropped.
+ * @param trx the caller's transaction: whatever else it writes is committed together with this
+ */
+export async function recordUsage(trx: StatementRunner, rows: readonly UsageCost[]): Promise<void> {
+  if (rows.length === 0) return
+  const merged = [...Map.groupBy(rows, usageKey).values()].map(mergeUsage)
+  await addUsage(
+    trx,
+    merged,
+    merged.map(() => newId()),
+  )
+}
+
+const usageKey = (row: UsageCost): string =>
+  JSON.stringify([row.spaceId, row.day, row.keyId, row.model, row.currency])
+
+function mergeUsage(rows: readonly UsageCost[]): UsageCost {
+  const last = rows.at(-1)
+  if (last === undefined) throw new Error('a group of usage rows is never empty')
+  const sum = (field: 'requests' | 'promptTokens' | 'completionTokens' | 'cachedTokens'): number =>
+    rows.reduce((total, row) => total + row[field], 0)
+  return {
+    ...last,
+    cost: sumOf(rows.map((row) => row.cost)),
+    requests: sum('requests'),
+    promptTokens: sum('promptTokens'),
+    completionTokens: sum('completionTokens'),
+    cachedTokens: sum('cachedTokens'),
+  }
+}

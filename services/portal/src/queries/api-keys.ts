@@ -1,0 +1,113 @@
+import { type Selectable, sql } from 'kysely'
+import { type ListPage, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
+import { type Actor, createdBy, modifiedBy } from './stamps.ts'
+import type { ApiKeysTable, PortalDb, PortalTransaction } from './tables.ts'
+
+export type ApiKeyRow = Selectable<ApiKeysTable>
+
+export interface KeyUse {
+  readonly spaceId: string
+  readonly keyId: string
+  readonly usedAtMs: number
+}
+
+/** @throws the foreign-key violation of the space */
+export async function insertApiKey(
+  trx: PortalTransaction,
+  key: { spaceId: string; keyId: string; name: string; hash: string; lastFour: string; expiresAt: Date },
+  actor: Actor,
+): Promise<ApiKeyRow> {
+  return trx
+    .insertInto('portal.api_keys')
+    .values({
+      space_id: key.spaceId,
+      key_id: key.keyId,
+      name: key.name,
+      key_hash: Buffer.from(key.hash, 'hex'),
+      last_four: key.lastFour,
+      expires_at: key.expiresAt,
+      ...createdBy(actor),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function findApiKey(
+  db: PortalDb,
+  spaceId: string,
+  keyId: string,
+): Promise<ApiKeyRow | undefined> {
+  return db
+    .selectFrom('portal.api_keys')
+    .selectAll()
+    .where('space_id', '=', spaceId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst()
+}
+
+/** Revokes an Active key. @returns whether a row was changed */
+export async function revokeApiKeyById(
+  trx: PortalTransaction,
+  spaceId: string,
+  keyId: string,
+  actor: Actor,
+  versions: readonly number[] | undefined,
+): Promise<boolean> {
+  const row = await trx
+    .updateTable('portal.api_keys')
+    .set({ status: 'Revoked', revoked_at: sql`now()`, ...modifiedBy(actor) })
+    .where('space_id', '=', spaceId)
+    .where('key_id', '=', keyId)
+    .where('status', '=', 'Active')
+    .$if(versions !== undefined, (query) => query.where('version', 'in', versions ?? []))
+    .returning('key_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** One statement for all; in the order of keys, so that processes do not wait for each other in a circle. */
+export async function writeKeyUses(db: PortalDb, uses: readonly KeyUse[]): Promise<void> {
+  await sql`UPDATE portal.api_keys k SET last_used_at = greatest(k.last_used_at, u.used_at)
+    FROM (
+      SELECT space_id, key_id, used_at FROM portal.api_keys JOIN unnest(
+        ${uses.map((use) => use.spaceId)}::uuid[],
+        ${uses.map((use) => use.keyId)}::uuid[],
+        ${uses.map((use) => new Date(use.usedAtMs).toISOString())}::timestamptz[]
+      ) AS used(space_id, key_id, used_at) USING (space_id, key_id)
+      ORDER BY space_id, key_id FOR NO KEY UPDATE OF api_keys
+    ) u
+    WHERE k.space_id = u.space_id AND k.key_id = u.key_id`.execute(db)
+}
+
+export async function listApiKeyRows(
+  db: PortalDb,
+  spaceId: string,
+  query: ListQuery & { readonly status?: 'Active' | 'Revoked' },
+): Promise<ListPage<ApiKeyRow>> {
+  return listRows<ApiKeyRow>(
+    db,
+    {
+      select: sql`*`,
+      from: sql`portal.api_keys`,
+      where: [
+        sql`space_id = ${spaceId}`,
+        ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
+      ],
+      searched: [sql.ref('name'), sql.ref('last_four'), sql.ref('created_by_name')],
+      sortable: {
+        apiKeyId: plainOrder('key_id'),
+        spaceId: plainOrder('space_id'),
+        name: textOrder('name'),
+        expiryDate: plainOrder('expires_at'),
+        apiKeyArn: plainOrder('last_four'),
+        status: plainOrder('status'),
+        revokedAt: plainOrder('revoked_at'),
+        lastUsedAt: plainOrder('last_used_at'),
+        createdAt: plainOrder('created_at'),
+        updatedAt: plainOrder('modified_at'),
+      },
+      tieBreak: sql`key_id`,
+    },
+    query,
+  )
+}

@@ -1,0 +1,27 @@
+import { sql } from 'kysely'
+
+/** Who acts, as `createdBy` and `modifiedBy` show it. */
+export interface Actor {
+  readonly qxId: string
+  readonly name: string
+}
+
+export const createdBy = (actor: Actor) => ({
+  created_by_id: actor.qxId,
+  created_by_name: actor.name,
+  modified_by_id: actor.qxId,
+  modified_by_name: actor.name,
+})
+
+export const modifiedBy = (actor: Actor) => ({
+  modified_at: sql<Date>`now()`,
+  modified_by_id: actor.qxId,
+  modified_by_name: actor.name,
+  version: sql<number>`version + 1`,
+})
+
+type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** Leaves out what is undefined: fields that a PATCH does not name. */
+export const given = <T extends object>(fields: T): Given<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>

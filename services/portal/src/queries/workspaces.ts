@@ -1,0 +1,138 @@
+import type { Principal } from '@atrium/access'
+import { type Selectable, sql } from 'kysely'
+import { scopeOf } from './spaces.ts'
+import { type Actor, createdBy, given, modifiedBy } from './stamps.ts'
+import type { MkflwWorkspacesTable, PortalDb } from './tables.ts'
+
+export type WorkspaceRow = Selectable<MkflwWorkspacesTable>
+
+export interface WorkspaceFields {
+  readonly region?: string | undefined
+  readonly clusterName?: string | undefined
+  readonly namespaceName?: string | undefined
+}
+
+/** @throws the unique violation of `mkflw_workspaces_namespace_unique`, or the space's foreign-key violation */
+export async function insertWorkspace(
+  db: PortalDb,
+  spaceId: string,
+  workspaceId: string,
+  fields: Required<{ [K in keyof WorkspaceFields]: string }>,
+  actor: Actor,
+): Promise<WorkspaceRow> {
+  return db
+    .insertInto('portal.mkflw_workspaces')
+    .values({
+      space_id: spaceId,
+      workspace_id: workspaceId,
+      region: fields.region,
+      cluster_name: fields.clusterName,
+      namespace_name: fields.namespaceName,
+      ...createdBy(actor),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+export async function findWorkspace(
+  db: PortalDb,
+  spaceId: string,
+  workspaceId: string,
+): Promise<WorkspaceRow | undefined> {
+  return db
+    .selectFrom('portal.mkflw_workspaces')
+    .selectAll()
+    .where('space_id', '=', spaceId)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst()
+}
+
+/** @throws the unique violation of `mkflw_workspaces_namespace_unique` */
+export async function updateWorkspaceById(
+  db: PortalDb,
+  spaceId: string,
+  workspaceId: string,
+  fields: WorkspaceFields,
+  actor: Actor,
+  versions: readonly number[] | undefined,
+): Promise<WorkspaceRow | undefined> {
+  return db
+    .updateTable('portal.mkflw_workspaces')
+    .set({
+      ...given({
+        region: fields.region,
+        cluster_name: fields.clusterName,
+        namespace_name: fields.namespaceName,
+      }),
+      ...modifiedBy(actor),
+    })
+    .where('space_id', '=', spaceId)
+    .where('workspace_id', '=', workspaceId)
+    .$if(versions !== undefined, (query) => query.where('version', 'in', versions ?? []))
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** @returns whether a row was deleted */
+export async function deleteWorkspaceById(
+  db: PortalDb,
+  spaceId: string,
+  workspaceId: string,
+  versions: readonly number[] | undefined,
+): Promise<boolean> {
+  const row = await db
+    .deleteFrom('portal.mkflw_workspaces')
+    .where('space_id', '=', spaceId)
+    .where('workspace_id', '=', workspaceId)
+    .$if(versions !== undefined, (query) => query.where('version', 'in', versions ?? []))
+    .returning('workspace_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function selectWorkspaces(
+  db: PortalDb,
+  spaceId: string,
+  namespaceName: string | undefined,
+  batch: { afterId: string | undefined; limit: number; offset: number },
+): Promise<WorkspaceRow[]> {
+  return db
+    .selectFrom('portal.mkflw_workspaces')
+    .selectAll()
+    .where('space_id', '=', spaceId)
+    .$if(namespaceName !== undefined, (query) => query.where('namespace_name', '=', namespaceName ?? ''))
+    .$if(batch.afterId !== undefined, (query) => query.where('workspace_id', '>', batch.afterId ?? ''))
+    .orderBy('workspace_id')
+    .limit(batch.limit)
+    .offset(batch.offset)
+    .execute()
+}
+
+export interface SpaceWorkspacesRow {
+  readonly space_id: string
+  readonly space_name: string
+  readonly description: string
+  readonly app_id: string
+  readonly itsm_service_offering: string
+  readonly workspaces: { workspaceId: string; clusterName: string; namespaceName: string; region: string }[]
+}
+
+/** Spaces that have workspaces (on one cluster, when named), each with them, in the order of space ids. */
+export async function selectSpacesWithWorkspaces(
+  db: PortalDb,
+  scope: Principal | 'all',
+  clusterName: string | undefined,
+  batch: { afterId: string | undefined; limit: number; offset: number },
+): Promise<SpaceWorkspacesRow[]> {
+  const cluster = clusterName === undefined ? sql`true` : sql`w.cluster_name = ${clusterName}`
+  const { rows } = await sql<SpaceWorkspacesRow>`
+    SELECT s.space_id, s.space_name, s.description, s.app_id, s.itsm_service_offering,
+           json_agg(json_build_object('workspaceId', w.workspace_id, 'clusterName', w.cluster_name,
+             'namespaceName', w.namespace_name, 'region', w.region) ORDER BY w.workspace_id) AS workspaces
+      FROM portal.spaces s JOIN portal.mkflw_workspaces w ON w.space_id = s.space_id
+     WHERE ${cluster}
+       AND ${scope === 'all' ? sql`true` : scopeOf(scope)}
+       AND ${batch.afterId === undefined ? sql`true` : sql`s.space_id > ${batch.afterId}`}
+     GROUP BY s.space_id ORDER BY s.space_id LIMIT ${batch.limit} OFFSET ${batch.offset}`.execute(db)
+  return rows
+}

@@ -1,0 +1,111 @@
+import { actorOf, callerOf } from '@atrium/access'
+import { parseJson, readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
+import type { Static } from 'typebox'
+import { bodyErrors, errors, SpaceParams } from '../contract/common.ts'
+import { CostEntry, CostEntryInput, CostReport, CostReportQuery } from '../contract/costs.ts'
+import type { PortalContext } from '../domain/context.ts'
+import { type CurrencyReport, recordCost, reportCosts } from '../domain/costs.ts'
+import { exactNumber, numberSource } from '../domain/exact-json.ts'
+import type { PortalGuard } from './guard.ts'
+
+const tags = ['Costs']
+
+/** `calculatedCost` of a parsed body, as it was written. */
+const writtenAmounts = new WeakMap<object, string>()
+
+/** Bodies of this scope remember the digits of their amount, which a double may not hold. */
+function keepAmounts(scope: ServiceScope): void {
+  readJsonBodies(scope, (body) => {
+    const value = parseJson(body)
+    const amount = numberSource(body.toString('utf8'), 'calculatedCost')
+    if (amount !== undefined && typeof value === 'object' && value !== null) writtenAmounts.set(value, amount)
+    return value
+  })
+}
+
+/** Numbers go out with exactly the digits that were summed; the schema's own serialiser would make them doubles. */
+const exactly = { serializerCompiler: () => (data: unknown) => JSON.stringify(data) }
+
+function present(report: CurrencyReport, includeDetails: boolean) {
+  return {
+    currency: report.currency,
+    services: report.services.map(({ service, total, days }) => ({
+      service,
+      totalCost: exactNumber(total),
+      ...(includeDetails
+        ? { billingPositions: days.map(({ day, amount }) => ({ day, calculatedCost: exactNumber(amount) })) }
+        : {}),
+    })),
+    totals: {
+      overallCost: exactNumber(report.overall),
+      services: Object.fromEntries(
+        report.services.map(({ service, total }) => [service, exactNumber(total)]),
+      ),
+    },
+  }
+}
+
+export async function costRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): Promise<void> {
+  scope.route({
+    method: 'GET',
+    url: '/v1/spaces/:spaceId/costs/report',
+    ...guard('getCostReport'),
+    ...exactly,
+    schema: {
+      tags,
+      summary: 'The costs of a month',
+      params: SpaceParams,
+      querystring: CostReportQuery,
+      response: { 200: CostReport, ...errors(400, 403, 404) },
+    },
+    handler: async (request) => {
+      const { spaceId } = request.params
+      const { month, includeDetails = false } = request.query
+      const now = new Date()
+      const reports = await reportCosts(ctx.db, spaceId, month, {
+        byDay: includeDetails,
+        defaultCurrency: ctx.env.ATRIUM_CURRENCY ?? 'USD',
+        now,
+      })
+      const [main, ...others] = reports.map((report) => ({
+        spaceId,
+        month,
+        ...present(report, includeDetails),
+        generatedAt: now.toISOString(),
+      }))
+      return { ...main, ...(others.length > 0 ? { reports: [main, ...others] } : {}) } as Static<
+        typeof CostReport
+      >
+    },
+  })
+
+  await scope.register(async (entries: ServiceScope) => {
+    keepAmounts(entries)
+    entries.route({
+      method: 'POST',
+      url: '/v1/spaces/:spaceId/costs',
+      ...guard('createCostEntry'),
+      ...exactly,
+      schema: {
+        tags,
+        summary: 'Record a cost',
+        params: SpaceParams,
+        body: CostEntryInput,
+        response: { 201: CostEntry, ...bodyErrors, ...errors(403, 404) },
+      },
+      handler: async (request, reply) => {
+        const amount = writtenAmounts.get(request.body) ?? String(request.body.calculatedCost)
+        const actor = actorOf(callerOf(request))
+        const entry = await recordCost(ctx.db, request.params.spaceId, request.body, amount, actor)
+        return reply.code(201).send({
+          entryId: entry.entryId,
+          day: entry.day,
+          service: entry.service,
+          calculatedCost: exactNumber(entry.amount),
+          currency: entry.currency,
+          status: 'Recorded' as const,
+        })
+      },
+    })
+  })
+}

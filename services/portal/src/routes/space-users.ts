@@ -1,0 +1,101 @@
+import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { bodyErrors, errors, NoContent, SpaceParams, Uuid } from '../contract/common.ts'
+import {
+  AddedSpaceUser,
+  ModifiedSpaceUser,
+  type SpaceUser,
+  SpaceUserChanges,
+  SpaceUserInput,
+  SpaceUserList,
+  SpaceUserQuery,
+} from '../contract/space-users.ts'
+import type { PortalContext } from '../domain/context.ts'
+import { addMember, changeRole, removeMember } from '../domain/members.ts'
+import { listMembers, type MemberRow } from '../queries/memberships.ts'
+import type { PortalGuard } from './guard.ts'
+
+const tags = ['Space users']
+
+const present = (row: MemberRow): Static<typeof SpaceUser> => ({
+  userId: row.user_id,
+  qNumber: row.q_number,
+  name: row.name,
+  department: row.department,
+  mailAddress: row.mail_address,
+  role: row.role,
+})
+
+export function spaceUserRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  scope.route({
+    method: 'GET',
+    url: '/v1/spaces/:spaceId/users',
+    ...guard('listSpaceUsers'),
+    schema: {
+      tags,
+      summary: 'List the users of a space',
+      params: SpaceParams,
+      querystring: SpaceUserQuery,
+      response: { 200: SpaceUserList, ...errors(400, 403, 404) },
+    },
+    handler: async (request) => {
+      const { rows, pagination } = await listMembers(ctx.db, request.params.spaceId, request.query)
+      return { data: rows.map(present), pagination }
+    },
+  })
+
+  scope.route({
+    method: 'POST',
+    url: '/v1/spaces/:spaceId/users',
+    ...guard('addSpaceUser'),
+    schema: {
+      tags,
+      summary: 'Add a user to a space',
+      params: SpaceParams,
+      body: SpaceUserInput,
+      response: { 201: AddedSpaceUser, ...bodyErrors, ...errors(403, 404) },
+    },
+    handler: async (request, reply) => {
+      const row = await addMember(ctx, request.params.spaceId, request.body)
+      setEtag(reply, row.version)
+      return reply.code(201).send({ ...present(row), createdAt: row.created_at.toISOString() })
+    },
+  })
+
+  scope.route({
+    method: 'PATCH',
+    url: '/v1/spaces/:spaceId/users/:userId',
+    ...guard('updateSpaceUser'),
+    schema: {
+      tags,
+      summary: 'Change a user’s role in a space',
+      params: Type.Object({ spaceId: Type.String(), userId: Uuid }),
+      body: SpaceUserChanges,
+      response: { 200: ModifiedSpaceUser, ...bodyErrors, ...errors(403, 404, 412) },
+    },
+    handler: async (request, reply) => {
+      const { spaceId, userId } = request.params
+      const row = await changeRole(ctx, spaceId, userId, request.body.role, ifMatchVersions(request))
+      setEtag(reply, row.version)
+      return { ...present(row), modifiedAt: row.modified_at.toISOString() }
+    },
+  })
+
+  scope.route({
+    method: 'DELETE',
+    url: '/v1/spaces/:spaceId/users/:userId',
+    ...guard('removeSpaceUser'),
+    schema: {
+      tags,
+      summary: 'Remove a user from a space',
+      params: Type.Object({ spaceId: Type.String(), userId: Type.String() }),
+      response: { 204: NoContent, ...errors(403, 404, 412) },
+    },
+    handler: async (request, reply) => {
+      const { spaceId, userId } = request.params
+      await removeMember(ctx, spaceId, userId, ifMatchVersions(request))
+      return reply.code(204).send(null)
+    },
+  })
+}

@@ -1,0 +1,86 @@
+import { actorOf, callerOf } from '@atrium/access'
+import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import type { Static } from 'typebox'
+import { bodyErrors, errors } from '../contract/common.ts'
+import {
+  Superuser,
+  SuperuserChanges,
+  SuperuserInput,
+  SuperuserList,
+  SuperuserParams,
+  SuperuserQuery,
+} from '../contract/superusers.ts'
+import type { PortalContext } from '../domain/context.ts'
+import { createSuperuser, updateSuperuser } from '../domain/superusers.ts'
+import { listSuperusers, type PersonRow } from '../queries/people.ts'
+import type { PortalGuard } from './guard.ts'
+
+const tags = ['Superusers']
+
+const present = (row: PersonRow): Static<typeof Superuser> => ({
+  userId: row.user_id,
+  qNumber: row.q_number,
+  name: row.name,
+  department: row.department,
+  mailAddress: row.mail_address,
+  superuser: true,
+  createdBy: row.superuser_created_by ?? '',
+  modifiedBy: row.superuser_modified_by ?? '',
+  createdAt: (row.superuser_since ?? row.created_at).toISOString(),
+  modifiedAt: (row.superuser_modified_at ?? row.created_at).toISOString(),
+})
+
+export function superuserRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  scope.route({
+    method: 'POST',
+    url: '/v1/admin/superuser',
+    ...guard('createSuperuser'),
+    schema: {
+      tags,
+      summary: 'Make a person superuser',
+      body: SuperuserInput,
+      response: { 201: Superuser, ...bodyErrors, ...errors(403) },
+    },
+    handler: async (request, reply) => {
+      const row = await createSuperuser(ctx, request.body, actorOf(callerOf(request)))
+      setEtag(reply, row.version)
+      return reply.code(201).send(present(row))
+    },
+  })
+
+  scope.route({
+    method: 'GET',
+    url: '/v1/admin/superuser',
+    ...guard('listSuperusers'),
+    schema: {
+      tags,
+      summary: 'List the superusers',
+      querystring: SuperuserQuery,
+      response: { 200: SuperuserList, ...errors(400, 403) },
+    },
+    handler: async (request) => {
+      const { rows, pagination } = await listSuperusers(ctx.db, request.query)
+      return { data: rows.map(present), pagination }
+    },
+  })
+
+  scope.route({
+    method: 'PATCH',
+    url: '/v1/admin/superuser/:userId',
+    ...guard('updateSuperuser'),
+    schema: {
+      tags,
+      summary: 'Change the given fields of a superuser',
+      params: SuperuserParams,
+      body: SuperuserChanges,
+      response: { 200: Superuser, ...bodyErrors, ...errors(403, 404, 412) },
+    },
+    handler: async (request, reply) => {
+      const { userId } = request.params
+      const actor = actorOf(callerOf(request))
+      const row = await updateSuperuser(ctx, userId, request.body, actor, ifMatchVersions(request))
+      setEtag(reply, row.version)
+      return present(row)
+    },
+  })
+}

@@ -1,0 +1,74 @@
+import { startTestPlatform } from '@atrium/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabaseCheck } from '../src/domain/health.ts'
+
+let platform: Awaited<ReturnType<typeof startTestPlatform>>
+beforeAll(async () => {
+  platform = await startTestPlatform()
+})
+afterAll(() => platform.close())
+
+test('health names the state of the database and the accepted credentials', async () => {
+  const { status, body, headers } = await platform.call('GET', '/portal/health')
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    status: 'healthy',
+    authentication: 'JWT, gateway headers, API keys',
+    checks: { database: 'ok' },
+  })
+  expect(body.uptime).toBeGreaterThan(0)
+  expect(body.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  expect(typeof body.environment).toBe('string')
+  expect(headers.get('cache-control')).toBe('no-store')
+})
+
+test('liveness and readiness', async () => {
+  expect((await platform.call('GET', '/portal/liveness')).body).toMatchObject({ status: 'alive' })
+  const ready = await platform.call('GET', '/portal/readiness')
+  expect(ready.status).toBe(200)
+  expect(ready.body).toMatchObject({ status: 'ready', checks: { database: 'ok' } })
+})
+
+test('probes need no credential and ignore a wrong one', async () => {
+  for (const path of ['/portal/health', '/portal/liveness', '/portal/readiness']) {
+    expect((await platform.call('GET', path, { headers: { authorization: 'nonsense' } })).status).toBe(200)
+  }
+})
+
+test('without its database the portal lives, is not ready, and says why', async () => {
+  await using lonely = await startTestPlatform()
+  const name = new URL(lonely.databaseUrl).pathname.slice(1)
+  await platform.pool.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+  await platform.pool.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+    name,
+  ])
+  await expect.poll(async () => (await lonely.call('GET', '/portal/readiness')).status).toBe(503)
+  const { body } = await lonely.call('GET', '/portal/readiness')
+  expect(body).toMatchObject({
+    status: 'not ready',
+    checks: { database: 'failed' },
+    error: { code: 503, message: 'The database does not answer' },
+  })
+  const health = await lonely.call('GET', '/portal/health')
+  expect(health.status).toBe(200)
+  expect(health.body).toMatchObject({ status: 'degraded', checks: { database: 'failed' } })
+  expect((await lonely.call('GET', '/portal/liveness')).status).toBe(200)
+  const failing = await lonely.call('GET', '/portal/v1/spaces', { token: lonely.superuser.token })
+  expect(failing.status).toBe(500)
+  expect(failing.body.error.message).toMatch(/^Internal error; quote request /)
+  await platform.pool.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
+  await expect.poll(async () => (await lonely.call('GET', '/portal/readiness')).status).toBe(200)
+})
+
+test('probes share one query, also when it hangs', async () => {
+  let queries = 0
+  const hanging = {
+    query: () => {
+      queries++
+      return new Promise(() => {})
+    },
+  }
+  const check = createDatabaseCheck(hanging)
+  expect(await Promise.all([check(), check(), check()])).toEqual([false, false, false])
+  expect(queries).toBe(1)
+})
