@@ -214,3 +214,36 @@ describe('every operation', () => {
     }
   })
 })
+
+describe('with a broken database', () => {
+  it('every operation that needs it answers an opaque 500, liveness lives and readiness does not', async () => {
+    await using broken = await startTestPlatform()
+    const { token } = broken.superuser
+    const { spaceId: space, apiKey } = await broken.space()
+    for (const schema of ['portal', 'identity', 'gateway']) {
+      await broken.pool.query(`ALTER SCHEMA ${schema} RENAME TO gone_${schema}`)
+    }
+    // What is cached is trusted for less than a second.
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    for (const { method, path, rule, service, id } of operations) {
+      if (rule === 'public' || path.startsWith('/llm-cn')) continue
+      const credential = service === 'gateway' ? apiKey : token
+      const answer = await broken.call(method, fill(path).replace(spaceId, space), {
+        token:
+          rule.user === 'forbidden' || rule.user === 'unauthorized'
+            ? service === 'gateway'
+              ? apiKey
+              : broken.superuserClient.token
+            : credential,
+        ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+      })
+      expect(answer.status, `${method} ${path} (${id})`).toBe(500)
+      expect(JSON.stringify(answer.body)).not.toMatch(/relation|schema|portal\./)
+    }
+    expect((await broken.call('GET', '/portal/liveness')).status).toBe(200)
+    expect((await broken.call('GET', '/portal/health')).status).toBe(200)
+    for (const schema of ['portal', 'identity', 'gateway']) {
+      await broken.pool.query(`ALTER SCHEMA gone_${schema} RENAME TO ${schema}`)
+    }
+  })
+})

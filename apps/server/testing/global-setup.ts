@@ -1,10 +1,23 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { freePort, prepareTestDatabases, TEST_CREDENTIALS } from '@atrium/testing'
 import type { TestProject } from 'vitest/node'
 import { parseConfig } from '../src/config.ts'
 import { startPlatform } from '../src/platform.ts'
+
+/** For `npm run conformance`: what the contracts promise, and what the tests saw. */
+export const CONFORMANCE_DIR = path.resolve(import.meta.dirname, '../../../node_modules/.cache/atrium')
+export const OBSERVED_FILE = path.join(CONFORMANCE_DIR, 'observed.jsonl')
+const ADDRESSES = { identity: 'auth', portal: 'portal', gateway: 'llm' }
+
+async function saveContracts(url: string): Promise<void> {
+  await mkdir(CONFORMANCE_DIR, { recursive: true })
+  for (const [service, address] of Object.entries(ADDRESSES)) {
+    const document = await (await fetch(`${url}/${address}/openapi.json`)).text()
+    await writeFile(path.join(CONFORMANCE_DIR, `${service}.openapi.json`), document)
+  }
+}
 
 /** Starts PostgreSQL once and lets a platform fill the template: migrations, first superuser, signing keys. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -20,9 +33,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
       ...TEST_CREDENTIALS,
     })
     const platform = await startPlatform(config, { databaseUrl })
+    await saveContracts(platform.url)
     await platform.close()
     await rm(dataDir, { recursive: true, force: true })
   })
+  await writeFile(OBSERVED_FILE, '')
   project.provide('databaseAdminUrl', prepared.adminUrl)
+  project.provide('observedFile', OBSERVED_FILE)
   return () => prepared.close()
 }

@@ -47,12 +47,21 @@ class Contract {
       }))
   }
 
-  /** @throws Error when the operation does not declare this status, or the body does not fit its schema */
-  check(method: string, path: string, answer: Answer): void {
-    const template = this.#matchers.find(({ pattern }) => pattern.test(path))?.path
-    const operation =
-      template === undefined ? undefined : this.#document.paths[template]?.[method.toLowerCase()]
-    if (operation === undefined) return
+  /**
+   * @returns the operation's name; undefined when the contract has no such operation
+   * @throws Error when the operation does not declare this status, or the body does not fit its schema
+   */
+  check(method: string, path: string, answer: Answer): string | undefined {
+    const operation = this.#matchers
+      .filter(({ pattern }) => pattern.test(path))
+      .map(({ path: template }) => this.#document.paths[template]?.[method.toLowerCase()])
+      .find((found) => found !== undefined)
+    if (operation === undefined) return undefined
+    this.#checkAnswer(operation, answer)
+    return operation.operationId
+  }
+
+  #checkAnswer(operation: Operation, answer: Answer): void {
     const declared = operation.responses[String(answer.status)]
     if (declared === undefined) {
       throw new Error(
@@ -98,7 +107,10 @@ function encode(body: unknown): { payload?: string | Uint8Array<ArrayBuffer>; is
  * A function that calls a platform and checks each answer against the service's OpenAPI document: the
  * status must be declared and the body must fit.
  */
-export function createCaller(baseUrl: string) {
+export function createCaller(
+  baseUrl: string,
+  onChecked?: (service: string, operation: string, status: number) => void,
+) {
   return async (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {
     const { payload, isJson } = encode(options.body)
     const response = await fetch(`${baseUrl}${path}`, {
@@ -120,8 +132,10 @@ export function createCaller(baseUrl: string) {
     }
     if (options.unchecked !== true) {
       const [, service = '', ...rest] = path.split('?')[0]?.split('/') ?? []
-      if (service !== '' && rest.length > 0)
-        (await contractOf(baseUrl, service)).check(method, `/${rest.join('/')}`, answer)
+      if (service !== '' && rest.length > 0) {
+        const operation = (await contractOf(baseUrl, service)).check(method, `/${rest.join('/')}`, answer)
+        if (operation !== undefined) onChecked?.(service, operation, answer.status)
+      }
     }
     return answer
   }

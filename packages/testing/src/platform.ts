@@ -5,6 +5,7 @@ import pg from 'pg'
 import { inject } from 'vitest'
 import { createCaller } from './call.ts'
 import { cloneTemplate, TEST_CREDENTIALS } from './databases.ts'
+import { observe } from './observed.ts'
 import { freePort } from './ports.ts'
 import { platformFactory } from './registry.ts'
 
@@ -46,7 +47,7 @@ export async function startTestPlatform(options: { env?: Readonly<Record<string,
   })
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 })
   pool.on('error', () => {})
-  const call = createCaller(running.url)
+  const call = createCaller(running.url, observe)
   const superuser = {
     qxId: TEST_CREDENTIALS.ATRIUM_BOOTSTRAP_USER,
     token: await running.mintUserToken({
