@@ -7,7 +7,9 @@ const pool = new Pool(upstream, { connections: 2048 })
 const app = Fastify()
 
 app.removeAllContentTypeParsers()
-app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+  done(null, body),
+)
 
 app.post('/v1/chat/completions', async (request, reply) => {
   const answer = await pool.request({
@@ -18,7 +20,8 @@ app.post('/v1/chat/completions', async (request, reply) => {
   })
   reply.code(answer.statusCode)
   for (const [name, value] of Object.entries(answer.headers)) {
-    if (name !== 'connection' && name !== 'keep-alive' && name !== 'transfer-encoding') reply.header(name, value)
+    if (name !== 'connection' && name !== 'keep-alive' && name !== 'transfer-encoding')
+      reply.header(name, value)
   }
   return reply.send(answer.body)
 })

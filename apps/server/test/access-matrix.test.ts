@@ -174,6 +174,65 @@ describe('the access matrix', () => {
   })
 })
 
+describe('a child of another space', () => {
+  it('is not found under a space of one’s own, by any operation', async () => {
+    const owner = { qxId: 'qx-owner-of-both' }
+    const [mine, theirs] = [await platform.space({ owner: owner.qxId }), await platform.space()]
+    const create = async (path: string, body: unknown): Promise<Record<string, string>> =>
+      (
+        await platform.call('POST', `/portal/v1/spaces/${theirs.spaceId}/${path}`, {
+          token: tokens.superuser,
+          body,
+        })
+      ).body
+    const children: Readonly<Record<string, string | undefined>> = {
+      apiKeyId: theirs.apiKeyId,
+      userId: (
+        await create('users', {
+          qNumber: 'qx-child',
+          name: 'Child',
+          mailAddress: 'c@example.test',
+          role: 'member',
+        })
+      ).userId,
+      mkflwworkspaceId: (
+        await create('mkflw-workspaces', { region: 'eu-central-1', clusterName: 'c', namespaceName: 'n' })
+      ).workspaceId,
+      cdhworkspaceId: (
+        await create('cdh-links', {
+          cdhEnvAccountID: '1',
+          name: 'n',
+          cdhType: 'Provider',
+          cdhHub: 'hub',
+          cdhProviderId: 'p',
+          stage: 'Dev',
+        })
+      ).cdhWorkspaceId,
+    }
+    const nested = operations.filter(({ path }) => /\{spaceId\}.*\{\w+\}/.test(path))
+    expect(nested.length).toBeGreaterThan(5)
+    for (const operation of nested) {
+      const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+        if (name === 'spaceId') return mine.spaceId
+        const child = children[name]
+        if (child === undefined) throw new Error(`${operation.id}: the test has no ${name} of another space`)
+        return child
+      })
+      const rule = operation.rule as Exclude<AccessRule, 'public'>
+      const token = rule.user === 'owner' ? mine.ownerToken : tokens.superuser
+      const body =
+        operation.method === 'PATCH'
+          ? { role: 'owner', name: 'taken over', namespaceName: 'taken' }
+          : undefined
+      const { status } = await platform.call(operation.method, path, {
+        token,
+        ...(body === undefined ? {} : { body }),
+      })
+      expect(status, `${operation.method} ${operation.path}`).toBe(404)
+    }
+  })
+})
+
 describe('every operation', () => {
   it.each([
     ['2 MiB of JSON', JSON.stringify({ spaceName: 'x'.repeat(2 * 1024 * 1024) }), [413]],

@@ -202,7 +202,7 @@ async function stream(
   response.flushHeaders()
   for (const part of parts) {
     if (response.destroyed) return
-    if (!response.write(part)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+    if (!response.write(part)) await drained(response)
     if (behaviour.intervalMs !== undefined) await delay(behaviour.intervalMs)
   }
   if (behaviour.cutAfter !== undefined) {
@@ -211,6 +211,16 @@ async function stream(
     response.destroy()
   } else response.end()
 }
+
+/** Resolves when the client took what was written, or went away. */
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
 
 function inParts(events: readonly Buffer[], bytes: number | undefined): readonly Buffer[] {
   if (bytes === undefined) return events

@@ -93,10 +93,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
     jobs: [],
     async close() {
-      console.error('close 1', new Date().toISOString()); await stopReplaying()
+      await stopReplaying()
       await Promise.all(available.map(({ backend }) => backend.close()))
       await recorder.close()
-      console.error('close 4', new Date().toISOString());await counter.close();console.error('close 5', new Date().toISOString())
+      await counter.close()
     },
   }
 }

@@ -212,6 +212,12 @@ describe('GET …/costs/report', () => {
     }
   })
 
+  test('the last month that a date can name', async () => {
+    const spaceId = await freshSpace()
+    expect((await record(entry({ day: '9999-12-31' }), spaceId)).status).toBe(201)
+    expect((await report('month=9999-12', spaceId)).body.totals.overallCost).toBe(1.5)
+  })
+
   test('a month without entries', async () => {
     const { body } = await report('month=2020-02')
     expect(body).toMatchObject({ currency: 'USD', services: [], totals: { overallCost: 0, services: {} } })

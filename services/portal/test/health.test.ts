@@ -1,6 +1,11 @@
+import { createHttpServer } from '@atrium/kernel/http'
+import { createLogger } from '@atrium/kernel/log'
+import { createMetrics } from '@atrium/kernel/metrics'
 import { startTestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { PortalContext } from '../src/domain/context.ts'
 import { createDatabaseCheck } from '../src/domain/health.ts'
+import { healthRoutes } from '../src/routes/health.ts'
 
 let platform: Awaited<ReturnType<typeof startTestPlatform>>
 beforeAll(async () => {
@@ -58,6 +63,28 @@ test('without its database the portal lives, is not ready, and says why', async 
   expect(failing.body.error.message).toMatch(/^Internal error; quote request /)
   await platform.pool.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
   await expect.poll(async () => (await lonely.call('GET', '/portal/readiness')).status).toBe(200)
+})
+
+test('while the server drains it is not ready', async () => {
+  const log = createLogger({ level: 'silent' })
+  const app = await createHttpServer({
+    log,
+    metrics: createMetrics({ processMetrics: false }),
+    corsOrigins: [],
+    bodyLimit: 1024,
+    trustedProxies: [],
+    https: false,
+  })
+  const checkDatabase = async () => true
+  const ctx = { checkDatabase, isDraining: () => true } as PortalContext
+  healthRoutes(app, ctx, () => ({ config: {}, onRequest: async () => {} }))
+  const answer = await app.inject({ url: '/readiness' })
+  expect(answer.statusCode).toBe(503)
+  expect(answer.json()).toMatchObject({
+    status: 'not ready',
+    error: { message: 'The server is shutting down' },
+  })
+  expect((await app.inject({ url: '/liveness' })).statusCode).toBe(200)
 })
 
 test('probes share one query, also when it hangs', async () => {

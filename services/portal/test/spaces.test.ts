@@ -85,6 +85,11 @@ describe('POST /v1/spaces', () => {
     const spaceName = `'); DROP TABLE portal.spaces; -- "\\ %_ \u{1F600} <script>`
     const { body } = await post({ spaceName, appId: '$1' })
     expect(body).toMatchObject({ spaceName, appId: '$1' })
+    const half = await platform.call('POST', '/portal/v1/spaces', {
+      token: cast.tokens.superuser,
+      body: '{"spaceName":"\\ud800","appId":"A"}',
+    })
+    expect(half.status).toBe(201)
   })
 })
 
@@ -123,15 +128,22 @@ describe('GET /v1/spaces', () => {
     expect(await ids(cast.tokens.superuser, '?page=3')).toEqual(all)
   })
 
-  test.each(['limit=0', 'limit=1001', 'limit=x', 'limit=1.5', 'limit=', 'limit=5&page=0', 'limit=5&page=-1'])(
-    'refuses ?%s',
-    async (query) => {
-      const { status } = await platform.call('GET', `/portal/v1/spaces?${query}`, {
-        token: cast.tokens.superuser,
-      })
-      expect(status).toBe(400)
-    },
-  )
+  test.each([
+    'limit=0',
+    'limit=1001',
+    'limit=1&limit=2',
+    'limit=1e9',
+    'limit=x',
+    'limit=1.5',
+    'limit=',
+    'limit=5&page=0',
+    'limit=5&page=-1',
+  ])('refuses ?%s', async (query) => {
+    const { status } = await platform.call('GET', `/portal/v1/spaces?${query}`, {
+      token: cast.tokens.superuser,
+    })
+    expect(status).toBe(400)
+  })
 })
 
 describe('GET /v1/spaces/{id}', () => {
@@ -217,7 +229,12 @@ describe('PATCH /v1/spaces/{id}', () => {
       ['one', 'two'].map((description) => patch({ description }, { 'if-match': etag })),
     )
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, 412])
-    expect((await patch({ description: 'x' }, { 'if-match': '"nonsense"' })).status).toBe(412)
+    for (const header of ['"nonsense"', '"999999999999999"', '"2147483648"', 'W/"1"', '"', ',']) {
+      expect((await patch({ description: 'x' }, { 'if-match': header })).status, header).toBe(412)
+    }
+    expect((await patch({ description: 'x' }, { 'if-match': `"77", ${(await read()).etag}` })).status).toBe(
+      200,
+    )
     expect((await patch({ description: 'x' }, { 'if-match': '*' })).status).toBe(200)
   })
 

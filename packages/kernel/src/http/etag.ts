@@ -19,7 +19,9 @@ export function ifMatchVersions(request: FastifyRequest): number[] | undefined {
   if (header === undefined || header.trim() === '*') return undefined
   const versions = header.split(',').flatMap((tag) => {
     const match = /^"(\d{1,15})"$/.exec(tag.trim())
-    return match === null ? [] : [Number(match[1])]
+    const version = match === null ? Number.NaN : Number(match[1])
+    // Versions are int4: a larger number is none of ours, and the database would refuse to compare with it.
+    return version <= 2_147_483_647 ? [version] : []
   })
   if (versions.length === 0) throw preconditionFailed()
   return versions

@@ -1,0 +1,58 @@
+// 500 streams of 200 chunks, one chunk every 20 ms, directly and through the gateway.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { freePort, runScript, startPlatform, startScript, stop, usageOf } from './processes.ts'
+import type { StreamsOptions, StreamsResult } from './streams-client.ts'
+
+const STREAMS = 500
+const CHUNKS = 200
+const INTERVAL_MS = 20
+const ROUNDS = 3
+
+const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-bench-'))
+const upstreamPort = await freePort()
+const upstream = await startScript('upstream.ts', String(upstreamPort), String(CHUNKS), String(INTERVAL_MS))
+const platform = await startPlatform(dataDir, upstreamPort)
+const pid = platform.process.pid ?? 0
+
+const options: StreamsOptions = {
+  port: platform.port,
+  path: '/llm/v1/chat/completions',
+  key: platform.apiKey,
+  body: JSON.stringify({ model: 'gpt-4o', stream: true, messages: [{ role: 'user', content: 'Count.' }] }),
+  streams: STREAMS,
+  chunks: CHUNKS,
+  rampMs: 1000,
+}
+const direct = { ...options, port: upstreamPort, path: '/v1/chat/completions' }
+
+// Warm-up: code compiled, the tokenizer loaded.
+await runScript<StreamsResult>('streams-client.ts', { ...options, streams: 50 })
+
+const rows: string[] = []
+const show = (name: string, result: StreamsResult, memory = ''): void => {
+  const { p50, p99, max } = result.firstChunkMs
+  const row = `| ${name} | ${result.complete}/${STREAMS} | ${result.misplaced} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${max.toFixed(1)} | ${memory} |`
+  rows.push(row)
+  console.log(row)
+}
+console.log(
+  '| | complete | chunks lost or misplaced | first chunk p50 ms | p99 ms | max ms | gateway RSS MiB over time |',
+)
+console.log('|---|---|---|---|---|---|---|')
+for (let round = 1; round <= ROUNDS; round++) {
+  show(`direct ${round}`, await runScript<StreamsResult>('streams-client.ts', direct))
+  const memory: number[] = []
+  const sampler = setInterval(
+    () => void usageOf(pid).then(({ rssMiB }) => memory.push(Math.round(rssMiB))),
+    1000,
+  )
+  const result = await runScript<StreamsResult>('streams-client.ts', options)
+  clearInterval(sampler)
+  show(`gateway ${round}`, result, memory.join(' '))
+}
+
+await stop(platform.process)
+await stop(upstream)
+await rm(dataDir, { recursive: true, force: true })
