@@ -42,9 +42,9 @@ async function readStream(
     )
     socket.on('data', (data) => {
       const text = carry + data.toString('latin1')
+      if (Number.isNaN(firstMs) && text.includes('data: ')) firstMs = performance.now() - started
       let end = 0
       for (const match of text.matchAll(NUMBER)) {
-        if (expected === 0) firstMs = performance.now() - started
         if (Number(match[1]) !== expected) misplaced += 1
         expected = Number(match[1]) + 1
         end = match.index + match[0].length

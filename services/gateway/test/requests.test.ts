@@ -85,7 +85,7 @@ describe('credentials', () => {
   })
 
   test('user and M2M tokens are refused, with the reason', async () => {
-    for (const token of [gateway.platform.superuser.token, gateway.platform.superuserClient.token]) {
+    for (const token of [gateway.space.ownerToken, gateway.platform.superuserClient.token]) {
       for (const region of ['llm', 'llm-cn']) {
         const answer = await send({ authorization: `Bearer ${token}` }, region)
         expect(answer.status).toBe(401)

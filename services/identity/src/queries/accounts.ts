@@ -23,19 +23,39 @@ export const insertAccount = (
     .returningAll()
     .executeTakeFirstOrThrow()
 
-/** @returns false when there is no such account */
+const changed = { updated_at: sql<Date>`now()`, version: sql<number>`version + 1` }
+
+/** Tokens without a session that were issued before `tokensValidFrom` end. @returns false when there is no such account */
 export async function updatePasswordHash(
   db: IdentityDatabase,
   qxId: string,
   passwordHash: string,
+  tokensValidFrom: Date,
 ): Promise<boolean> {
   const result = await db
     .updateTable('accounts')
     .set({
       password_hash: passwordHash,
       password_changed_at: sql<Date>`now()`,
-      updated_at: sql<Date>`now()`,
-      version: sql<number>`version + 1`,
+      tokens_valid_from: tokensValidFrom,
+      ...changed,
+    })
+    .where('qx_id', '=', qxId)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** @returns false when there is no such account */
+export async function updateDisabled(
+  db: IdentityDatabase,
+  qxId: string,
+  isDisabled: boolean,
+): Promise<boolean> {
+  const result = await db
+    .updateTable('accounts')
+    .set({
+      disabled_at: isDisabled ? sql<Date>`coalesce(disabled_at, now())` : null,
+      ...changed,
     })
     .where('qx_id', '=', qxId)
     .executeTakeFirst()

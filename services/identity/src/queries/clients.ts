@@ -11,6 +11,15 @@ export async function announceClient(db: IdentityDatabase, clientId: string): Pr
 /** A client with the hashes of the secrets that are valid now. */
 export type ClientWithSecrets = ClientRow & { readonly hashes: readonly string[] }
 
+/** From now until `expiresAt` at least, tokens of this client are looked up among the revoked ones. */
+export async function expectRevocations(trx: IdentityDatabase, clientId: string, until: Date): Promise<void> {
+  await trx
+    .updateTable('clients')
+    .set({ revocations_until: sql<Date>`greatest(revocations_until, ${until})` })
+    .where('client_id', '=', clientId)
+    .execute()
+}
+
 /** Hashes in hexadecimal, for JSON has no bytes. */
 export const findClientWithSecrets = (
   db: IdentityDatabase,

@@ -17,6 +17,7 @@ interface ClientsTable {
   name: string
   status: ClientStatus
   token_lifetime_seconds: number
+  revocations_until: Generated<Date | null>
   version: Generated<number>
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -36,9 +37,40 @@ interface AccountsTable {
   mail_address: Generated<string>
   password_hash: string
   password_changed_at: Generated<Date>
+  disabled_at: Generated<Date | null>
+  tokens_valid_from: Generated<Date | null>
   version: Generated<number>
   created_at: Generated<Date>
   updated_at: Generated<Date>
+}
+
+interface SessionsTable {
+  session_id: string
+  qx_id: string
+  client_id: string
+  address: string
+  user_agent: string
+  created_at: Generated<Date>
+  last_used_at: Generated<Date>
+  expires_at: Date
+  ended_at: Generated<Date | null>
+}
+
+interface OidcRecordsTable {
+  model: string
+  id: string
+  payload: object
+  uid: string | null
+  user_code: string | null
+  grant_id: string | null
+  account_id: string | null
+  session_id: string | null
+  expires_at: Date | null
+}
+
+interface RevokedTokensTable {
+  jti: string
+  expires_at: Date
 }
 
 export interface IdentityTables {
@@ -46,11 +78,15 @@ export interface IdentityTables {
   clients: ClientsTable
   client_secrets: ClientSecretsTable
   accounts: AccountsTable
+  sessions: SessionsTable
+  oidc_records: OidcRecordsTable
+  revoked_tokens: RevokedTokensTable
 }
 
 export type SigningKeyRow = Selectable<SigningKeysTable>
 export type ClientRow = Selectable<ClientsTable>
 export type AccountRow = Selectable<AccountsTable>
+export type SessionRow = Selectable<SessionsTable>
 export type IdentityDatabase = Kysely<IdentityTables>
 
 /** Identity's tables live in the schema of its name. */

@@ -32,12 +32,8 @@ export function createDirectory(queries: AccessQueries, changes: AccessChanges):
   return {
     async isSuperuser(caller) {
       if (caller.kind === 'key') return false
-      if (caller.kind === 'user') {
-        return superusers.get(subjectOf.user(caller.qxId), '', () => queries.isPersonSuperuser(caller.qxId))
-      }
-      return superusers.get(subjectOf.client(caller.clientId), '', () =>
-        queries.isClientSuperuser(caller.clientId),
-      )
+      const id = caller.kind === 'user' ? caller.qxId : caller.clientId
+      return superusers.get(subjectOf[caller.kind](id), '', () => queries.isSuperuser(caller.kind, id))
     },
     async roleIn(caller, spaceId) {
       if (!isUuid(spaceId)) return 'no-space'

@@ -1,6 +1,11 @@
 import type { Pool } from '@atrium/kernel/db'
 import type { Role } from './tables.ts'
 
+const SUPERUSER = {
+  user: 'SELECT is_superuser FROM portal.people WHERE q_number = $1',
+  client: 'SELECT is_superuser FROM portal.client_principals WHERE client_id = $1',
+} as const
+
 /** Reads that every request waits for: prepared statements, without a query builder in between. */
 export function createAccessQueries(pool: Pool) {
   async function first<Row extends object>(name: string, text: string, values: unknown[]) {
@@ -9,21 +14,9 @@ export function createAccessQueries(pool: Pool) {
   }
 
   return {
-    async isPersonSuperuser(qNumber: string): Promise<boolean> {
-      const row = await first<{ is_superuser: boolean }>(
-        'portal-person-superuser',
-        'SELECT is_superuser FROM portal.people WHERE q_number = $1',
-        [qNumber],
-      )
-      return row?.is_superuser ?? false
-    },
-
-    async isClientSuperuser(clientId: string): Promise<boolean> {
-      const row = await first<{ is_superuser: boolean }>(
-        'portal-client-superuser',
-        'SELECT is_superuser FROM portal.client_principals WHERE client_id = $1',
-        [clientId],
-      )
+    /** @param id a person's Q number or a client's id */
+    async isSuperuser(kind: 'user' | 'client', id: string): Promise<boolean> {
+      const row = await first<{ is_superuser: boolean }>(`portal-superuser-${kind}`, SUPERUSER[kind], [id])
       return row?.is_superuser ?? false
     },
 

@@ -20,31 +20,37 @@ import type { PortalGuard } from './guard.ts'
 const tags = ['Data-hub links']
 const path = '/v1/spaces/:spaceId/cdh-links'
 
-export function cdhLinkRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
-  const dataHubUrl = ctx.env.ATRIUM_DATA_HUB_URL ?? ''
-
-  function presentCore(row: CdhLinkRow): Static<typeof CdhLinkCore> {
-    const fields = {
-      cdhEnvAccountID: row.cdh_env_account_id,
-      name: row.name,
-      cdhType: row.cdh_type,
-      cdhHub: row.cdh_hub,
-      cdhProviderId: row.cdh_provider_id,
-      cdhUseCaseId: row.cdh_use_case_id,
-      stage: row.stage,
-    }
-    return {
-      cdhWorkspaceId: row.cdh_workspace_id,
-      spaceId: row.space_id,
-      ...fields,
-      cdhLink: addressOf(dataHubUrl, fields),
-    }
+function presentCore(row: CdhLinkRow, dataHubUrl: string): Static<typeof CdhLinkCore> {
+  const fields = {
+    cdhEnvAccountID: row.cdh_env_account_id,
+    name: row.name,
+    cdhType: row.cdh_type,
+    cdhHub: row.cdh_hub,
+    cdhProviderId: row.cdh_provider_id,
+    cdhUseCaseId: row.cdh_use_case_id,
+    stage: row.stage,
   }
-  const present = (row: CdhLinkRow): Static<typeof CdhLink> => ({
-    ...presentCore(row),
-    ...presentStamps(row),
-  })
+  return {
+    cdhWorkspaceId: row.cdh_workspace_id,
+    spaceId: row.space_id,
+    ...fields,
+    cdhLink: addressOf(dataHubUrl, fields),
+  }
+}
 
+const present = (row: CdhLinkRow, dataHubUrl: string): Static<typeof CdhLink> => ({
+  ...presentCore(row, dataHubUrl),
+  ...presentStamps(row),
+})
+
+const hubOf = (ctx: PortalContext): string => ctx.env.ATRIUM_DATA_HUB_URL ?? ''
+
+export function cdhLinkRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  cdhLinkCollection(scope, ctx, guard)
+  oneCdhLink(scope, ctx, guard)
+}
+
+function cdhLinkCollection(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'GET',
     url: path,
@@ -58,7 +64,7 @@ export function cdhLinkRoutes(scope: ServiceScope, ctx: PortalContext, guard: Po
     },
     handler: async (request) => {
       const { rows, pagination } = await listCdhLinkRows(ctx.db, request.params.spaceId, request.query)
-      return { data: rows.map(present), pagination }
+      return { data: rows.map((row) => present(row, hubOf(ctx))), pagination }
     },
   })
 
@@ -77,10 +83,12 @@ export function cdhLinkRoutes(scope: ServiceScope, ctx: PortalContext, guard: Po
       const { spaceId } = request.params
       const row = await createCdhLink(ctx, spaceId, request.body, actorOf(callerOf(request)))
       setEtag(reply, row.version)
-      return reply.code(201).send(presentCore(row))
+      return reply.code(201).send(presentCore(row, hubOf(ctx)))
     },
   })
+}
 
+function oneCdhLink(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'PATCH',
     url: `${path}/:cdhworkspaceId`,
@@ -98,7 +106,7 @@ export function cdhLinkRoutes(scope: ServiceScope, ctx: PortalContext, guard: Po
       const versions = ifMatchVersions(request)
       const row = await updateCdhLink(ctx, spaceId, cdhworkspaceId, request.body, actor, versions)
       setEtag(reply, row.version)
-      return presentCore(row)
+      return presentCore(row, hubOf(ctx))
     },
   })
 

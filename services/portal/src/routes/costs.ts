@@ -46,6 +46,14 @@ function present(report: CurrencyReport, includeDetails: boolean) {
 }
 
 export async function costRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): Promise<void> {
+  costReport(scope, ctx, guard)
+  await scope.register(async (entries: ServiceScope) => {
+    keepAmounts(entries)
+    costEntry(entries, ctx, guard)
+  })
+}
+
+function costReport(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'GET',
     url: '/v1/spaces/:spaceId/costs/report',
@@ -78,34 +86,33 @@ export async function costRoutes(scope: ServiceScope, ctx: PortalContext, guard:
       >
     },
   })
+}
 
-  await scope.register(async (entries: ServiceScope) => {
-    keepAmounts(entries)
-    entries.route({
-      method: 'POST',
-      url: '/v1/spaces/:spaceId/costs',
-      ...guard('createCostEntry'),
-      ...exactly,
-      schema: {
-        tags,
-        summary: 'Record a cost',
-        params: SpaceParams,
-        body: CostEntryInput,
-        response: { 201: CostEntry, ...bodyErrors, ...errors(403, 404) },
-      },
-      handler: async (request, reply) => {
-        const amount = writtenAmounts.get(request.body) ?? String(request.body.calculatedCost)
-        const actor = actorOf(callerOf(request))
-        const entry = await recordCost(ctx.db, request.params.spaceId, request.body, amount, actor)
-        return reply.code(201).send({
-          entryId: entry.entryId,
-          day: entry.day,
-          service: entry.service,
-          calculatedCost: exactNumber(entry.amount),
-          currency: entry.currency,
-          status: 'Recorded' as const,
-        })
-      },
-    })
+function costEntry(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  scope.route({
+    method: 'POST',
+    url: '/v1/spaces/:spaceId/costs',
+    ...guard('createCostEntry'),
+    ...exactly,
+    schema: {
+      tags,
+      summary: 'Record a cost',
+      params: SpaceParams,
+      body: CostEntryInput,
+      response: { 201: CostEntry, ...bodyErrors, ...errors(403, 404) },
+    },
+    handler: async (request, reply) => {
+      const amount = writtenAmounts.get(request.body) ?? String(request.body.calculatedCost)
+      const actor = actorOf(callerOf(request))
+      const entry = await recordCost(ctx.db, request.params.spaceId, request.body, amount, actor)
+      return reply.code(201).send({
+        entryId: entry.entryId,
+        day: entry.day,
+        service: entry.service,
+        calculatedCost: exactNumber(entry.amount),
+        currency: entry.currency,
+        status: 'Recorded' as const,
+      })
+    },
   })
 }

@@ -28,6 +28,11 @@ const present = (row: MemberRow): Static<typeof SpaceUser> => ({
 })
 
 export function spaceUserRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  spaceUserCollection(scope, ctx, guard)
+  oneSpaceUser(scope, ctx, guard)
+}
+
+function spaceUserCollection(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'GET',
     url: '/v1/spaces/:spaceId/users',
@@ -62,7 +67,9 @@ export function spaceUserRoutes(scope: ServiceScope, ctx: PortalContext, guard: 
       return reply.code(201).send({ ...present(row), createdAt: row.created_at.toISOString() })
     },
   })
+}
 
+function oneSpaceUser(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'PATCH',
     url: '/v1/spaces/:spaceId/users/:userId',

@@ -32,6 +32,11 @@ const presentDetail = (row: SpaceDetailRow): Static<typeof SpaceDetail> => ({
 })
 
 export function spaceRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  spaceCollection(scope, ctx, guard)
+  oneSpace(scope, ctx, guard)
+}
+
+function spaceCollection(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'POST',
     url: '/v1/spaces',
@@ -64,7 +69,9 @@ export function spaceRoutes(scope: ServiceScope, ctx: PortalContext, guard: Port
       return reply.type('application/json; charset=utf-8').send(arrayOf(batches, present))
     },
   })
+}
 
+function oneSpace(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'GET',
     url: '/v1/spaces/:spaceId',

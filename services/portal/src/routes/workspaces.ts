@@ -50,6 +50,11 @@ const presentSpace = (row: SpaceWorkspacesRow): Static<typeof SpaceWithWorkflows
 })
 
 export function workspaceRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  workspaceCollection(scope, ctx, guard)
+  oneWorkspace(scope, ctx, guard)
+}
+
+function workspaceCollection(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'POST',
     url: path,
@@ -85,7 +90,9 @@ export function workspaceRoutes(scope: ServiceScope, ctx: PortalContext, guard: 
       return reply.type('application/json; charset=utf-8').send(arrayOf(batches, present))
     },
   })
+}
 
+function oneWorkspace(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'PATCH',
     url: `${path}/:mkflwworkspaceId`,
