@@ -1,19 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import path from 'node:path'
 
 export const root = path.resolve(import.meta.dirname, '..')
 
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
+export { freePort } from '@atrium/testing'
 
 /** Starts `atrium <args>` as a user would, in a process group of its own. */
 export function spawnAtrium(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {

@@ -26,6 +26,20 @@ const redactPaths = SECRET_FIELDS.flatMap((field) => [
   `req.headers["${field}"]`,
 ])
 
+/** What a log shows of an error. Not its other properties: a database error carries its whole connection. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { code, errors } = error as { code?: unknown; errors?: unknown }
+  return {
+    type: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...(code === undefined ? {} : { code }),
+    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
+    ...(Array.isArray(errors) ? { errors: errors.map(describeError) } : {}),
+  }
+}
+
 /**
  * A JSON logger that removes secrets. `asynchronous` buffers lines (one write per 4 KiB or 200 ms);
  * call `flush()` before exit.
@@ -50,6 +64,7 @@ export function createLogger(options: {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: redactPaths, censor: '[redacted]' },
+      serializers: { err: describeError },
       formatters: { level: (label) => ({ level: label }) },
     },
     destination,

@@ -1,5 +1,5 @@
 export { type Answer, type CallOptions, createCaller } from './call.ts'
-export { type PreparedDatabase, prepareTestDatabases, TEST_CREDENTIALS } from './databases.ts'
+export { cloneTemplate, type PreparedDatabase, prepareTestDatabases, TEST_CREDENTIALS } from './databases.ts'
 export {
   type FakeBehaviour,
   type FakeOpenAi,

@@ -189,6 +189,16 @@ describe('the log', () => {
       },
       'm',
     )
+    const error = Object.assign(new Error('it broke', { cause: new Error('deep') }), {
+      code: '57P01',
+      client: { password: 'abc' },
+    })
+    log.error({ err: error }, 'm')
     expect(seen.join('')).not.toContain('abc')
+    expect(JSON.parse(seen.at(-1) ?? '').err).toMatchObject({
+      message: 'it broke',
+      code: '57P01',
+      cause: { message: 'deep' },
+    })
   })
 })
