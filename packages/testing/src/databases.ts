@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { startEmbeddedPostgres } from '@atrium/kernel/db'
-import { every } from '@atrium/kernel/lifecycle'
+import { Closers, every } from '@atrium/kernel/lifecycle'
 import pg from 'pg'
 
 /** Fixed, so that the template's sealed keys open in every test. */
@@ -46,22 +46,23 @@ export async function prepareTestDatabases(
   fill: (databaseUrl: string) => Promise<void>,
 ): Promise<PreparedDatabase> {
   const given = process.env.TEST_DATABASE_URL
+  const closers = new Closers()
   const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-test-'))
-  const server = given === undefined ? await startEmbeddedPostgres({ dataDir, durable: false }) : undefined
-  const adminUrl = server?.url ?? given ?? ''
-  await admin(adminUrl, async (client) => {
-    await client.query(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`)
-    await client.query(`CREATE DATABASE ${TEMPLATE}`)
-  })
-  await fill(withName(adminUrl, TEMPLATE))
-  const stopWarming = keepWarm(adminUrl)
-  return {
-    adminUrl,
-    async close() {
-      await stopWarming()
-      await server?.stop()
-      await rm(dataDir, { recursive: true, force: true })
-    },
+  closers.add('data folder', () => rm(dataDir, { recursive: true, force: true }))
+  try {
+    const server = given === undefined ? await startEmbeddedPostgres({ dataDir, durable: false }) : undefined
+    closers.add('PostgreSQL', () => server?.stop())
+    const adminUrl = server?.url ?? given ?? ''
+    await admin(adminUrl, async (client) => {
+      await client.query(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`)
+      await client.query(`CREATE DATABASE ${TEMPLATE}`)
+    })
+    await fill(withName(adminUrl, TEMPLATE))
+    closers.add('warm copies', keepWarm(adminUrl))
+    return { adminUrl, close: () => closers.close() }
+  } catch (error) {
+    await closers.close()
+    throw error
   }
 }
 

@@ -29,7 +29,9 @@ export function createPool(
     types,
   })
   // Without a listener a dropped idle connection would end the process.
-  pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection failed'))
+  pool.on('error', (err) => {
+    if (!pool.ending) options.log.warn({ err }, 'an idle database connection failed')
+  })
   return pool
 }
 
