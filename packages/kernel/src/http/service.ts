@@ -192,7 +192,16 @@ async function describe(scope: ServiceScope, options: ServiceOptions): Promise<v
     })
     await docs.register(scalar, {
       routePrefix: '/docs',
-      configuration: { url: `${options.prefix}/openapi.json`, telemetry: false, withDefaultFonts: false },
+      configuration: {
+        url: `${options.prefix}/openapi.json`,
+        withDefaultFonts: false,
+        // Nothing of a company's API goes to the reference's vendor.
+        telemetry: false,
+        agent: { disabled: true },
+        mcp: { disabled: true },
+        showDeveloperTools: 'never',
+        hideClientButton: true,
+      },
     })
   })
 }
