@@ -34,18 +34,37 @@ interface Contender {
 }
 
 /** Portkey, installed into a folder of its own and never into the project. */
-async function startPortkey(folder: string, upstreamPort: number): Promise<Contender> {
+async function installPortkey(folder: string): Promise<void> {
   await writeFile(path.join(folder, 'package.json'), '{"private":true}')
   await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', PORTKEY], { cwd: folder })
+}
+
+/** The Node.js of this machine, where it is another than ours: what `npx @portkey-ai/gateway` would run on. */
+async function otherNode(): Promise<{ path: string; version: string } | undefined> {
+  const path = process.env.BENCH_OTHER_NODE
+  if (path === undefined) return undefined
+  return { path, version: (await run(path, ['--version'])).stdout.trim() }
+}
+
+async function startPortkey(
+  folder: string,
+  upstreamPort: number,
+  node: { path: string; version: string },
+): Promise<Contender> {
   const port = await freePort()
   const script = path.join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js')
-  const child = spawn(process.execPath, [script, '--headless', `--port=${port}`], { stdio: 'ignore' })
+  const child = spawn(node.path, [script, '--headless', `--port=${port}`], { stdio: 'ignore' })
   await waitFor(`http://127.0.0.1:${port}/`)
-  return contender('Portkey', child, `http://127.0.0.1:${port}/v1/chat/completions`, {
-    authorization: 'Bearer sk-operator',
-    'x-portkey-provider': 'openai',
-    'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}/v1`,
-  })
+  return contender(
+    `Portkey 1.15.2 on Node.js ${node.version}`,
+    child,
+    `http://127.0.0.1:${port}/v1/chat/completions`,
+    {
+      authorization: 'Bearer sk-operator',
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}/v1`,
+    },
+  )
 }
 
 const contender = (
@@ -81,11 +100,12 @@ async function measure(one: Contender, seconds: number): Promise<LoadResult & { 
 
 const folder = await mkdtemp(path.join(tmpdir(), 'atrium-bench-'))
 const upstreamPort = await freePort()
-const upstream = await startScript('upstream.ts', String(upstreamPort))
+const upstream = await startScript('instant-upstream.ts', String(upstreamPort))
 const platform = await startPlatform(path.join(folder, 'data'), upstreamPort)
 const barePort = await freePort()
 const bare = await startScript('passthrough.ts', String(barePort), `http://127.0.0.1:${upstreamPort}`)
 
+await installPortkey(folder)
 const contenders = [
   contender('bare Fastify + undici', bare, `http://127.0.0.1:${barePort}/v1/chat/completions`, {}),
   contender(
@@ -96,8 +116,10 @@ const contenders = [
       authorization: `Bearer ${platform.apiKey}`,
     },
   ),
-  await startPortkey(folder, upstreamPort),
+  await startPortkey(folder, upstreamPort, { path: process.execPath, version: process.version }),
 ]
+const other = await otherNode()
+if (other !== undefined) contenders.push(await startPortkey(folder, upstreamPort, other))
 for (const one of contenders) await measure(one, 3)
 for (let round = 0; round < ROUNDS; round++) {
   for (const one of contenders) {
@@ -110,16 +132,17 @@ for (let round = 0; round < ROUNDS; round++) {
   }
 }
 
-const [yardstick, atrium, portkey] = contenders.map(({ rates }) => median(rates))
+const rates = contenders.map((one) => median(one.rates))
+const [, atrium = 0] = rates
 const lines = [
-  '| 32 connections, upstream at once | requests/s | p99 ms | CPU µs/request | failures |',
-  '|---|---|---|---|---|',
+  '| 32 connections, upstream at once | requests/s | Atrium to it | p99 ms | CPU µs/request | failures |',
+  '|---|---|---|---|---|---|',
   ...contenders.map(
-    (one) =>
-      `| ${one.name} | ${Math.round(median(one.rates))} | ${median(one.p99s)} | ${median(one.cpu).toFixed(0)} | ${one.failures} |`,
+    (one, i) =>
+      `| ${one.name} | ${Math.round(rates[i] ?? 0)} | ${(atrium / (rates[i] ?? 1)).toFixed(2)} | ${median(one.p99s).toFixed(1)} | ${median(one.cpu).toFixed(0)} | ${one.failures} |`,
   ),
   '',
-  `Atrium to the bare pass-through: **${((atrium ?? 0) / (yardstick ?? 1)).toFixed(2)}**. Atrium to Portkey: **${((atrium ?? 0) / (portkey ?? 1)).toFixed(1)}**. Medians of ${ROUNDS} interleaved rounds of ${SECONDS} s.`,
+  `Medians of ${ROUNDS} interleaved rounds of ${SECONDS} s, Node.js ${process.version}.`,
 ]
 console.log(lines.join('\n'))
 

@@ -38,7 +38,7 @@ async function readStream(
     const socket = connect(port, '127.0.0.1')
     socket.setNoDelay(true)
     socket.write(
-      `POST ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     )
     socket.on('data', (data) => {
       const text = carry + data.toString('latin1')
@@ -50,6 +50,7 @@ async function readStream(
         end = match.index + match[0].length
       }
       if (text.includes('data: [DONE]')) isComplete = true
+      if (isComplete && text.endsWith('0\r\n\r\n')) socket.destroy()
       carry = text.slice(Math.max(end, text.length - 64))
     })
     const finish = (): void =>

@@ -2,17 +2,22 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { freePort, runScript, startPlatform, startScript, stop, usageOf } from './processes.ts'
+import { freePort, median, runScript, startPlatform, startScript, stop, usageOf } from './processes.ts'
 import type { StreamsOptions, StreamsResult } from './streams-client.ts'
 
 const STREAMS = 500
 const CHUNKS = 200
 const INTERVAL_MS = 20
-const ROUNDS = 3
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 
 const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-bench-'))
 const upstreamPort = await freePort()
-const upstream = await startScript('upstream.ts', String(upstreamPort), String(CHUNKS), String(INTERVAL_MS))
+const upstream = await startScript(
+  'streaming-upstream.ts',
+  String(upstreamPort),
+  String(CHUNKS),
+  String(INTERVAL_MS),
+)
 const platform = await startPlatform(dataDir, upstreamPort)
 const pid = platform.process.pid ?? 0
 
@@ -27,22 +32,23 @@ const options: StreamsOptions = {
 }
 const direct = { ...options, port: upstreamPort, path: '/v1/chat/completions' }
 
-// Warm-up: code compiled, the tokenizer loaded.
-await runScript<StreamsResult>('streams-client.ts', { ...options, streams: 50 })
+// Warm-up: code compiled, connections open, the tokenizer loaded.
+await runScript<StreamsResult>('streams-client.ts', options)
 
-const rows: string[] = []
 const show = (name: string, result: StreamsResult, memory = ''): void => {
   const { p50, p99, max } = result.firstChunkMs
-  const row = `| ${name} | ${result.complete}/${STREAMS} | ${result.misplaced} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${max.toFixed(1)} | ${memory} |`
-  rows.push(row)
-  console.log(row)
+  console.log(
+    `| ${name} | ${result.complete}/${STREAMS} | ${result.misplaced} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${max.toFixed(1)} | ${memory} |`,
+  )
 }
 console.log(
   '| | complete | chunks lost or misplaced | first chunk p50 ms | p99 ms | max ms | gateway RSS MiB over time |',
 )
 console.log('|---|---|---|---|---|---|---|')
+const added: number[] = []
 for (let round = 1; round <= ROUNDS; round++) {
-  show(`direct ${round}`, await runScript<StreamsResult>('streams-client.ts', direct))
+  const straight = await runScript<StreamsResult>('streams-client.ts', direct)
+  show(`direct ${round}`, straight)
   const memory: number[] = []
   const sampler = setInterval(
     () => void usageOf(pid).then(({ rssMiB }) => memory.push(Math.round(rssMiB))),
@@ -51,7 +57,9 @@ for (let round = 1; round <= ROUNDS; round++) {
   const result = await runScript<StreamsResult>('streams-client.ts', options)
   clearInterval(sampler)
   show(`gateway ${round}`, result, memory.join(' '))
+  added.push(result.firstChunkMs.p99 - straight.firstChunkMs.p99)
 }
+console.log(`\nAdded to the first chunk at p99, median of ${ROUNDS} rounds: ${median(added).toFixed(1)} ms`)
 
 await stop(platform.process)
 await stop(upstream)

@@ -29,6 +29,12 @@ const nameOfKind = { user: 'a user token', client: 'an M2M token', key: 'an API 
 
 type Row = Exclude<AccessRule, 'public'>
 
+const REQUIRED = {
+  member: 'No access to this space',
+  owner: 'Space owner required',
+  'owner-or-superuser': 'Space owner or superuser required',
+} as const
+
 /** The caller's role in the space of the path. @throws AppError 404 (400 where the row says so) when there is no such space */
 async function roleAt(row: Row, caller: Principal, spaceId: string, directory: AccessDirectory) {
   const role = await directory.roleIn(caller, spaceId)
@@ -63,11 +69,12 @@ async function decide(
       if (await directory.isSuperuser(caller)) return
       throw forbidden('Only about yourself, unless you are a superuser')
     case 'member':
+    case 'owner-or-superuser':
     case 'owner': {
       const role = await roleAt(row, caller, params.spaceId ?? '', directory)
       if (role === 'owner' || (role === 'member' && grant === 'member')) return
-      if (grant === 'member' && (await directory.isSuperuser(caller))) return
-      throw forbidden(grant === 'owner' ? 'Space owner required' : 'No access to this space')
+      if (grant !== 'owner' && (await directory.isSuperuser(caller))) return
+      throw forbidden(REQUIRED[grant])
     }
     default:
       throw new AppError(500, 'internal_error', `unknown grant ${String(grant satisfies never)}`)

@@ -5,6 +5,8 @@ export interface UserPrincipal {
   readonly kind: 'user'
   readonly qxId: string
   readonly name: string
+  /** The sign-in that the token comes from, where there is one. */
+  readonly sessionId?: string
 }
 
 /** A machine, from a client-credentials token. */

@@ -5,12 +5,21 @@ import type { Principal } from './principal.ts'
  * - `any`: any valid credential of this kind
  * - `member`: member or owner of the space in the path, or superuser
  * - `owner`: owner of that space; being superuser does not help
+ * - `owner-or-superuser`: owner of that space, or superuser
  * - `superuser`: nothing else will do
  * - `self`: the person whose id is in the path, or a superuser
  * - `forbidden`: never, 403
  * - `unauthorized`: this kind of credential is not accepted here, 401
  */
-export type Grant = 'any' | 'member' | 'owner' | 'superuser' | 'self' | 'forbidden' | 'unauthorized'
+export type Grant =
+  | 'any'
+  | 'member'
+  | 'owner'
+  | 'owner-or-superuser'
+  | 'superuser'
+  | 'self'
+  | 'forbidden'
+  | 'unauthorized'
 
 /** One row of the access table. `public` operations ask for nothing at all. */
 export type AccessRule =

@@ -113,9 +113,9 @@ describe('credentials', () => {
     expect((await send(headers)).status).toBe(200)
     const { apiKeyId } = made.body
     await platform.call('DELETE', `/portal/v1/spaces/${space.spaceId}/apikeys/${apiKeyId}`, {
-      token: platform.superuser.token,
+      token: space.ownerToken,
     })
-    await expect.poll(async () => (await send(headers)).status, { timeout: 1000 }).toBe(401)
+    await expect.poll(async () => (await send(headers)).status, { timeout: 1500 }).toBe(401)
   })
 })
 

@@ -3,6 +3,8 @@ import type { Lease, LeaseRequest } from '../queries/rate-buckets.ts'
 /** A lease is used within this time or given back, so that no process sits on another's tokens. */
 const LEASE_MS = 250
 const IDLE_MS = 60_000
+/** Tokens asked for at first; the bucket gives fewer when it runs low. */
+const FIRST_LEASE = 8
 
 export interface RateLimitOptions {
   readonly perMinute: number
@@ -33,6 +35,8 @@ interface KeyState {
   tokens: number
   emptyUntil: number
   leasing: Promise<void> | undefined
+  /** Calls that wait for the next lease. */
+  waiting: number
 }
 
 /**
@@ -59,10 +63,13 @@ export class RateLimiter {
   }
 
   async #takeAfterLease(keyId: string, state: KeyState): Promise<RateDecision> {
+    state.waiting += 1
     for (;;) {
       await (state.leasing ?? this.#startLease(keyId, state))
       const decision = this.#tryTake(keyId, state, Date.now())
-      if (decision !== undefined) return decision
+      if (decision === undefined) continue
+      state.waiting -= 1
+      return decision
     }
   }
 
@@ -102,8 +109,9 @@ export class RateLimiter {
 
   #startLease(keyId: string, state: KeyState): Promise<void> {
     const used = Math.max(0, state.live - state.left)
-    if (used >= state.want)
-      state.want = Math.min(state.want * 2, Math.max(1, Math.ceil(this.#options.burst / 4)))
+    const most = Math.max(1, Math.ceil(this.#options.burst / 4))
+    const wanted = used >= state.want ? state.want * 2 : state.want
+    state.want = Math.min(Math.max(wanted, state.waiting), most)
     state.live -= used
     const settled = state.settled + used
     const { returned, want } = state
@@ -143,10 +151,11 @@ export class RateLimiter {
         live: 0,
         settled: 0,
         returned: 0,
-        want: 1,
+        want: FIRST_LEASE,
         tokens: 0,
         emptyUntil: 0,
         leasing: undefined,
+        waiting: 0,
       }
       this.#keys.set(keyId, state)
     }

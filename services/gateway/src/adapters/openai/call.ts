@@ -41,9 +41,16 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
     this.#connection = connection
     this.#resolve = resolve
     this.#reject = reject
-    this.#deadline = setTimeout(() => this.#abort(backendTimeout(connection.name)), connection.totalTimeoutMs)
-    hangUp.listen(() => this.#abort(callerGone()))
+    this.#deadline = setTimeout(this.#onDeadline, connection.totalTimeoutMs)
+    hangUp.listen(this.#onHangUp)
   }
+
+  // Every answer that ends well closes too: an error is made only when the call is still on.
+  readonly #onHangUp = (): void => {
+    if (this.#phase !== 'over') this.#abort(callerGone())
+  }
+
+  readonly #onDeadline = (): void => this.#abort(backendTimeout(this.#connection.name))
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
