@@ -70,9 +70,21 @@ export const backendTimeout = (backend: string, cause?: unknown): AppError =>
 /** The caller went away; nobody reads this. */
 export const callerGone = (): AppError => new AppError(499, 'caller_gone', 'The caller hung up')
 
+/** 429 in OpenAI's words for it. Trying again does not help, and its clients heed the header that says so. */
+export const budgetUsedUp = (whose: 'key' | 'space'): AppError =>
+  new AppError(
+    429,
+    'insufficient_quota',
+    whose === 'key'
+      ? 'You exceeded the monthly budget of this API key. It is renewed on the first of the month (UTC); the owner of the space can raise it'
+      : 'You exceeded the monthly budget of this space. It is renewed on the first of the month (UTC); a superuser can raise it',
+    { headers: { 'x-should-retry': 'false' } },
+  )
+
 const shown = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
 
-function typeOf(status: number): string {
+function typeOf(status: number, code: string): string {
+  if (code === 'insufficient_quota') return code
   if (status === 401) return 'authentication_error'
   if (status === 403) return 'permission_error'
   if (status === 429) return 'rate_limit_error'
@@ -82,5 +94,5 @@ function typeOf(status: number): string {
 /** OpenAI's error shape. `param` is the field's path inside the body. */
 export function formatError({ status, code, message, field }: ErrorView): GatewayError {
   const param = field === undefined || field === 'body' ? null : field.replace(/^(?:body|query|params)\./, '')
-  return { error: { message, type: typeOf(status), param, code } }
+  return { error: { message, type: typeOf(status, code), param, code } }
 }

@@ -12,7 +12,7 @@ import type { gatewayEnv } from './config.ts'
 import { builtInCatalogue, loadCatalogue, type Region } from './domain/catalogue.ts'
 import { replayJournals } from './domain/journal-replay.ts'
 import { ModelRoutes, routeModels } from './domain/model-routing.ts'
-import { RateLimiter } from './domain/rate-limiter.ts'
+import { type RateLimit, RateLimiter } from './domain/rate-limiter.ts'
 import { createTokenCounter } from './domain/token-counter.ts'
 import { UsageRecorder } from './domain/usage-recorder.ts'
 import { createGatewayMetrics, type GatewayMetrics } from './metrics.ts'
@@ -78,6 +78,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const contextOf = (region: Region) => ({
     models: new ModelRoutes(routes, region),
     limiter,
+    rateLimit: rateLimitOf(env),
     recorder,
     counter,
     metrics,
@@ -115,13 +116,15 @@ export async function describeBackends(
   return available.map(({ backend }) => backend.summary)
 }
 
-function createLimiter({ env, pool, log }: GatewayOptions, metrics: GatewayMetrics): RateLimiter | undefined {
+function rateLimitOf(env: GatewayOptions['env']): RateLimit | undefined {
   const perMinute = env.ATRIUM_GATEWAY_RATE_LIMIT
   if (perMinute === undefined) return undefined
+  return { perMinute, burst: env.ATRIUM_GATEWAY_RATE_LIMIT_BURST ?? perMinute }
+}
+
+function createLimiter({ pool, log }: GatewayOptions, metrics: GatewayMetrics): RateLimiter {
   const db: Kysely<unknown> = createDatabase(pool)
   return new RateLimiter({
-    perMinute,
-    burst: env.ATRIUM_GATEWAY_RATE_LIMIT_BURST ?? perMinute,
     lease: (request) => leaseTokens(db, request),
     onFailure: (err) => {
       metrics.limiterFailure()

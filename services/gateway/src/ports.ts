@@ -5,6 +5,10 @@ export interface KeyHolder {
   readonly keyId: string
   readonly spaceId: string
   readonly name: string
+  /** Calls in a minute, instead of the gateway's own limit; null or absent: that one holds. */
+  readonly requestsPerMinute?: number | null
+  /** Whose budget of the running month is used up; null or absent: nobody's. */
+  readonly usedUpBudget?: 'key' | 'space' | null
 }
 
 /** What the gateway needs of the portal: who a key is. */

@@ -1,3 +1,4 @@
+import { startTestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hello, startWithFake } from './platform.ts'
 
@@ -59,11 +60,26 @@ describe('requests that are wrong', () => {
   })
 
   test('a model without a backend says what to set', async () => {
-    await using none = await startWithFake({ fake: { models: ['gpt-4o'] } })
-    const answer = await none.chat({ ...hello, model: 'gpt-5' })
+    await using none = await startTestPlatform({
+      env: { ATRIUM_SANDBOX: 'off', NODE_ENV: 'production' },
+    })
+    const { apiKey } = await none.space()
+    const answer = await none.call('POST', '/llm/v1/chat/completions', { token: apiKey, body: hello })
     expect(answer.status).toBe(503)
     expect(answer.body.error.code).toBe('backend_not_configured')
     expect(answer.body.error.message).toContain('OPENAI_API_KEY')
+  })
+
+  test('a server that the operator named gets every model, under the name that its list has', async () => {
+    await using named = await startWithFake({ fake: { models: ['gpt-41', 'gpt-4.1-mini', 'house-model'] } })
+    const sent = async (model: string) => {
+      expect((await named.chat({ ...hello, model })).status).toBe(200)
+      return (JSON.parse(named.fake.requests.at(-1)?.body.toString() ?? '{}') as { model: string }).model
+    }
+    expect(await sent('gpt-41')).toBe('gpt-41')
+    expect(await sent('gpt-41-mini')).toBe('gpt-4.1-mini')
+    expect(await sent('house-model')).toBe('house-model')
+    expect(await sent('gpt-4o')).toBe('gpt-4o')
   })
 })
 

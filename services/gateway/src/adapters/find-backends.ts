@@ -21,6 +21,7 @@ interface Server {
   readonly apiKey: string | undefined
   readonly models: readonly ListedModel[] | undefined
   readonly isVendor: boolean
+  readonly servesUnlisted: boolean
 }
 
 /** The server that the environment names: OpenAI itself, or any other that speaks its language. */
@@ -30,11 +31,16 @@ async function configuredServers(env: Env): Promise<Server[]> {
   const baseUrl = address ?? OPENAI_URL
   const isVendor = new URL(baseUrl).hostname === 'api.openai.com'
   const models = isVendor ? undefined : await listModels(baseUrl, apiKey, LIST_TIMEOUT_MS)
-  return [{ name: 'openai', baseUrl, apiKey, models, isVendor }]
+  return [{ name: 'openai', baseUrl, apiKey, models, isVendor, servesUnlisted: true }]
 }
 
 const localServers = async (ownPort: number): Promise<Server[]> =>
-  (await findLocalServers(ownPort)).map((server) => ({ ...server, apiKey: undefined, isVendor: false }))
+  (await findLocalServers(ownPort)).map((server) => ({
+    ...server,
+    apiKey: undefined,
+    isVendor: false,
+    servesUnlisted: false,
+  }))
 
 /**
  * Finds what can serve models: the configured server, else servers of this machine, else the sandbox
@@ -63,6 +69,7 @@ export async function findBackends(
       kind: 'openai',
       served: server.models === undefined ? undefined : new Set(server.models.map(({ id }) => id)),
       isVendor: server.isVendor,
+      servesUnlisted: server.servesUnlisted,
     }),
   )
   const isSandboxWanted =
@@ -70,7 +77,13 @@ export async function findBackends(
     (env.ATRIUM_SANDBOX === 'auto' && available.length === 0 && where.nodeEnv !== 'production')
   if (isSandboxWanted) {
     // Last in the list, so it serves only what nobody else does.
-    available.push({ backend: createSandbox(), kind: 'sandbox', served: undefined, isVendor: false })
+    available.push({
+      backend: createSandbox(),
+      kind: 'sandbox',
+      served: undefined,
+      servesUnlisted: true,
+      isVendor: false,
+    })
   }
   return { available, extra: modelsBeyond(catalogue, servers) }
 }

@@ -66,9 +66,20 @@ export class Charge {
 
   /** Charges the call; when this returns, the charge survives the process. */
   settle(usage: Usage): void {
+    this.#note(usage)
+    this.#deps.recorder.writeNow()
+  }
+
+  /** The same for an answer that can wait for the end of this turn: all that finish in it share one write. */
+  settleInTurn(usage: Usage): Promise<void> {
+    this.#note(usage)
+    return this.#deps.recorder.written()
+  }
+
+  #note(usage: Usage): void {
     const { model } = this.#route
     const { backend } = this.#deployment
-    const pico = this.#deps.recorder.record({
+    const pico = this.#deps.recorder.note({
       holder: this.#holder,
       model: backend.isSandbox ? `${model.name} (sandbox)` : model.name,
       price: model.price,

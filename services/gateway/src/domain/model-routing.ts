@@ -8,6 +8,8 @@ export interface Deployment {
   readonly backend: Backend
   /** The backend's own name for the model. */
   readonly model: string
+  /** False: the backend's list lacks the model, and it is tried there all the same. */
+  readonly isListed: boolean
 }
 
 /** A model of one region with the deployments that can serve it now, the first choice first. */
@@ -71,7 +73,7 @@ const isServed = (route: ModelRoute): route is Served => route.deployments.lengt
 
 const cardOf = (route: ModelRoute): Model => ({
   ...route.model.card,
-  available: route.deployments.length > 0,
+  available: route.deployments.some(({ isListed }) => isListed),
 })
 
 /** A backend together with the models that it is known to serve. */
@@ -81,18 +83,24 @@ export interface AvailableBackend {
   readonly kind: 'openai' | 'sandbox'
   /** Its own list of models; undefined when it gives none, or is the vendor's own and serves all. */
   readonly served: ReadonlySet<string> | undefined
+  /** The operator named this server, so a model that its list lacks is tried there all the same. */
+  readonly servesUnlisted: boolean
   /** It speaks for one vendor only, whose models the catalogue deploys to it by name. */
   readonly isVendor: boolean
 }
 
-/** The name under which `backend` serves a model, or undefined when it does not. */
-function nameAt(available: AvailableBackend, model: CatalogueModel): string | undefined {
-  const own = model.deployments.find(({ backend }) => backend === available.kind)?.model
-  if (available.kind === 'sandbox') return model.kind === 'chat' ? model.name : undefined
-  if (available.isVendor) return own
-  if (available.served === undefined) return own ?? model.name
-  if (available.served.has(model.name)) return model.name
-  return own !== undefined && available.served.has(own) ? own : undefined
+/** How a backend serves a model, or undefined when it does not. */
+function deploymentAt(available: AvailableBackend, model: CatalogueModel): Deployment | undefined {
+  const { backend, kind, isVendor, served, servesUnlisted } = available
+  const at = (name: string | undefined, isListed = true): Deployment | undefined =>
+    name === undefined ? undefined : { backend, model: name, isListed }
+  const own = model.deployments.find((deployment) => deployment.backend === kind)?.model
+  if (kind === 'sandbox') return model.kind === 'chat' ? at(model.name) : undefined
+  if (isVendor) return at(own)
+  if (served === undefined) return at(own ?? model.name)
+  if (served.has(model.name)) return at(model.name)
+  if (own !== undefined && served.has(own)) return at(own)
+  return servesUnlisted ? at(own ?? model.name, false) : undefined
 }
 
 const OPENAI_REMEDY = 'set OPENAI_API_KEY, or OPENAI_BASE_URL for another OpenAI-compatible server'
@@ -112,9 +120,6 @@ export function routeModels(
   return [...catalogue.models.values(), ...extra].map((model) => ({
     model,
     remedy: remedyOf(model),
-    deployments: backends.flatMap((available) => {
-      const name = nameAt(available, model)
-      return name === undefined ? [] : [{ backend: available.backend, model: name }]
-    }),
+    deployments: backends.flatMap((available) => deploymentAt(available, model) ?? []),
   }))
 }

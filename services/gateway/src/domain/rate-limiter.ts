@@ -6,9 +6,13 @@ const IDLE_MS = 60_000
 /** Tokens asked for at first; the bucket gives fewer when it runs low. */
 const FIRST_LEASE = 8
 
-export interface RateLimitOptions {
+export interface RateLimit {
   readonly perMinute: number
+  /** Calls at once, after a rest. */
   readonly burst: number
+}
+
+export interface RateLimitOptions {
   readonly lease: (request: LeaseRequest) => Promise<Lease>
   /** The bucket could not be asked; calls are let through meanwhile. */
   readonly onFailure: (error: unknown) => void
@@ -23,6 +27,7 @@ export interface RateDecision {
 }
 
 interface KeyState {
+  limit: RateLimit
   /** Leased tokens that are not used yet, and until when they may be. */
   left: number
   expiresAt: number
@@ -45,20 +50,18 @@ interface KeyState {
  */
 export class RateLimiter {
   readonly #options: RateLimitOptions
-  readonly #perSecond: number
   readonly #keys = new Map<string, KeyState>()
   #sweptAt = Date.now()
 
   constructor(options: RateLimitOptions) {
     this.#options = options
-    this.#perSecond = options.perMinute / 60
   }
 
-  /** Takes a token for one call of the key; a promise only when a lease must be waited for. */
-  take(keyId: string): RateDecision | Promise<RateDecision> {
+  /** Takes a token for one call of the key, under the limit that holds for it now; a promise only when a lease must be waited for. */
+  take(keyId: string, limit: RateLimit): RateDecision | Promise<RateDecision> {
     const now = Date.now()
     if (now - this.#sweptAt > IDLE_MS) this.#sweep(now)
-    const state = this.#stateOf(keyId)
+    const state = this.#stateOf(keyId, limit)
     return this.#tryTake(keyId, state, now) ?? this.#takeAfterLease(keyId, state)
   }
 
@@ -87,12 +90,12 @@ export class RateLimiter {
   }
 
   #decision(state: KeyState, admitted: boolean, now: number): RateDecision {
-    const { burst } = this.#options
+    const { burst, perMinute } = state.limit
     const remaining = admitted ? Math.floor(Math.min(burst, state.left + state.tokens)) : 0
-    const seconds = admitted ? (burst - remaining) / this.#perSecond : (state.emptyUntil - now) / 1000
+    const seconds = admitted ? ((burst - remaining) * 60) / perMinute : (state.emptyUntil - now) / 1000
     return {
       admitted,
-      limit: this.#options.perMinute,
+      limit: perMinute,
       remaining,
       resetSeconds: Math.max(1, Math.ceil(seconds)),
     }
@@ -108,8 +111,9 @@ export class RateLimiter {
   }
 
   #startLease(keyId: string, state: KeyState): Promise<void> {
+    const { burst, perMinute } = state.limit
     const used = Math.max(0, state.live - state.left)
-    const most = Math.max(1, Math.ceil(this.#options.burst / 4))
+    const most = Math.max(1, Math.ceil(burst / 4))
     const wanted = used >= state.want ? state.want * 2 : state.want
     state.want = Math.min(Math.max(wanted, state.waiting), most)
     state.live -= used
@@ -117,7 +121,7 @@ export class RateLimiter {
     const { returned, want } = state
     state.settled = 0
     state.returned = 0
-    const request = { keyId, burst: this.#options.burst, perSecond: this.#perSecond, want, settled, returned }
+    const request = { keyId, burst, perSecond: perMinute / 60, want, settled, returned }
     state.leasing = this.#options.lease(request).then(
       (lease) => this.#receive(state, lease),
       (error: unknown) => {
@@ -139,13 +143,14 @@ export class RateLimiter {
     state.left += granted
     state.live += granted
     if (granted > 0) state.expiresAt = now + LEASE_MS
-    else state.emptyUntil = now + Math.max(1, ((1 - tokens) / this.#perSecond) * 1000)
+    else state.emptyUntil = now + Math.max(1, ((1 - tokens) * 60_000) / state.limit.perMinute)
   }
 
-  #stateOf(keyId: string): KeyState {
+  #stateOf(keyId: string, limit: RateLimit): KeyState {
     let state = this.#keys.get(keyId)
     if (state === undefined) {
       state = {
+        limit,
         left: 0,
         expiresAt: Number.POSITIVE_INFINITY,
         live: 0,
@@ -158,6 +163,10 @@ export class RateLimiter {
         waiting: 0,
       }
       this.#keys.set(keyId, state)
+    } else if (state.limit.perMinute !== limit.perMinute) {
+      // What was refused under the old limit may be let in under the new one.
+      state.emptyUntil = 0
+      state.limit = limit
     }
     return state
   }

@@ -62,6 +62,9 @@ export class UsageRecorder {
   #flushing: Promise<void> | undefined
   /** Bytes that reached the database. */
   #flushedBytes: number
+  /** Lines that are added up but not in the journal yet: at most those of one turn of the event loop. */
+  #pending = ''
+  #writing: Promise<void> | undefined
 
   constructor(options: RecorderOptions) {
     this.#options = options
@@ -79,8 +82,12 @@ export class UsageRecorder {
     return this.#segment.bytes - this.#flushedBytes
   }
 
-  /** Synchronous: when it returns, the call will be charged whatever happens to this process. */
-  record(call: FinishedCall): bigint {
+  /**
+   * Adds a call up. It is charged whatever happens to this process once `writeNow` or `written` is through, so
+   * the answer ends after one of them.
+   * @returns what the call cost, in pico-units of the currency
+   */
+  note(call: FinishedCall): bigint {
     const now = Math.floor(Date.now() / DAY_MS)
     if (now !== this.#dayNumber) this.#startDay(now)
     let ofKey = this.#series.get(call.holder.keyId)
@@ -100,10 +107,28 @@ export class UsageRecorder {
     series.add(usage, pico)
     this.#dirty.add(series)
     const { promptTokens, completionTokens, cachedTokens, estimated } = usage
-    this.#append(
-      `${announcement}[${series.line.series},${promptTokens},${completionTokens},${cachedTokens},"${pico}",${estimated ? 1 : 0}]\n`,
-    )
+    this.#pending += `${announcement}[${series.line.series},${promptTokens},${completionTokens},${cachedTokens},"${pico}",${estimated ? 1 : 0}]\n`
     return pico
+  }
+
+  /** Brings the noted calls into the journal. */
+  writeNow(): void {
+    if (this.#pending === '') return
+    const lines = this.#pending
+    this.#pending = ''
+    this.#append(lines)
+  }
+
+  /** Resolves when the noted calls are in the journal: one write for all that finish in this turn. */
+  written(): Promise<void> {
+    this.#writing ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#writing = undefined
+        this.writeNow()
+        resolve()
+      })
+    })
+    return this.#writing
   }
 
   #newSeries({ holder, model }: FinishedCall): UsageSeries {
@@ -148,6 +173,8 @@ export class UsageRecorder {
 
   #cutBatch(closing: boolean): Batch | undefined {
     if (this.#dirty.size === 0 && !closing) return undefined
+    // The offset of a batch covers exactly the lines of its rows.
+    this.writeNow()
     const segment = this.#segment
     const isLast = closing || segment.bytes >= (this.#options.segmentBytes ?? SEGMENT_BYTES)
     const next = isLast && !closing ? new JournalSegment(this.#options.folder) : undefined

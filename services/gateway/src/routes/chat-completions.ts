@@ -81,12 +81,9 @@ function sendWhole(reply: FastifyReply, { status, headers, body }: WholeAnswer):
 
 async function chargeWhole(answer: WholeAnswer, charge: Charge): Promise<void> {
   const usage = usageOfAnswer(answer.body)
-  if (usage !== undefined) {
-    charge.settle(usage)
-    return
-  }
+  if (usage !== undefined) return charge.settleInTurn(usage)
   charge.addText(textOf(answer.body))
-  charge.settle(await charge.estimate())
+  return charge.settleInTurn(await charge.estimate())
 }
 
 /** What the model wrote, for counting. */

@@ -6,7 +6,7 @@ import type { Region } from '../domain/catalogue.ts'
 import { formatError } from '../errors.ts'
 import type { KeyDirectory } from '../ports.ts'
 import { chatCompletionRoutes } from './chat-completions.ts'
-import { createKeyGuard, limitRate } from './key-guard.ts'
+import { createKeyGuard, demandBudget, limitRate } from './key-guard.ts'
 import { modelRoutes } from './models.ts'
 import { keepRawBodies } from './request-body.ts'
 
@@ -29,7 +29,7 @@ export async function mountRegion(
   keys: KeyDirectory,
 ): Promise<void> {
   const keyGuard = createKeyGuard(keys, region)
-  const limits = context.limiter === undefined ? [] : [limitRate(context.limiter)]
+  const limits = [demandBudget, limitRate(context.limiter, context.rateLimit)]
   const guard: RouteGuards = (operation) => {
     const { config, onRequest } = keyGuard(operation)
     return { config, onRequest: [onRequest, ...limits] }

@@ -4,9 +4,12 @@ import { isUuid } from '@atrium/kernel/ids'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { gatewayAccess } from '../access.ts'
 import type { Region } from '../domain/catalogue.ts'
-import type { RateLimiter } from '../domain/rate-limiter.ts'
-import { deprecatedKeyFormat, invalidApiKey, tokenInsteadOfKey } from '../errors.ts'
-import type { KeyDirectory } from '../ports.ts'
+import type { RateLimit, RateLimiter } from '../domain/rate-limiter.ts'
+import { budgetUsedUp, deprecatedKeyFormat, invalidApiKey, tokenInsteadOfKey } from '../errors.ts'
+import type { KeyDirectory, KeyHolder } from '../ports.ts'
+
+/** What is known of the key of each request that was let in. */
+const holders = new WeakMap<FastifyRequest, KeyHolder>()
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
@@ -17,13 +20,14 @@ export function createKeyGuard(keys: KeyDirectory, region: Region): Guard<keyof 
       isSuperuser: async () => false,
       roleIn: async () => undefined,
     },
-    async authenticate(credential): Promise<KeyPrincipal> {
+    async authenticate(credential, request): Promise<KeyPrincipal> {
       if (!isUuid(credential)) {
         if (JWT.test(credential)) throw tokenInsteadOfKey(gatewayAccess.createChatCompletion.refusal)
         if (region === 'row') throw deprecatedKeyFormat()
       }
       const holder = await keys.findKey(credential)
       if (holder === undefined) throw invalidApiKey()
+      holders.set(request, holder)
       return { kind: 'key', keyId: holder.keyId, spaceId: holder.spaceId, name: holder.name }
     },
   })
@@ -38,11 +42,28 @@ export function keyOf(request: FastifyRequest): KeyPrincipal {
 
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
-/** Takes one token of the key's bucket for each request, and says how many are left. */
+/**
+ * Refuses to spend what the key or its space no longer has. Reads cost nothing and are let through.
+ * @throws AppError 429 `insufficient_quota`
+ */
+export const demandBudget: Hook = async (request) => {
+  const usedUp = holders.get(request)?.usedUpBudget
+  if (usedUp == null || request.method === 'GET' || request.method === 'DELETE') return
+  throw budgetUsedUp(usedUp)
+}
+
+/**
+ * Takes one token of the key's bucket for each request, and says how many are left. A limit of the key's own replaces
+ * the gateway's.
+ * @param general undefined: keys without a limit of their own have none
+ */
 export const limitRate =
-  (limiter: RateLimiter): Hook =>
+  (limiter: RateLimiter, general: RateLimit | undefined): Hook =>
   async (request, reply) => {
-    const taken = limiter.take(keyOf(request).keyId)
+    const own = holders.get(request)?.requestsPerMinute
+    const limit = own == null ? general : { perMinute: own, burst: own }
+    if (limit === undefined) return
+    const taken = limiter.take(keyOf(request).keyId, limit)
     const decision = taken instanceof Promise ? await taken : taken
     reply.header('ratelimit-limit', decision.limit)
     reply.header('ratelimit-remaining', decision.remaining)
