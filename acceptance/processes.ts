@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import pg from 'pg'
 
 export const root = path.resolve(import.meta.dirname, '..')
 
@@ -80,5 +81,21 @@ export function killTree(pid: number): void {
     } catch {
       // Gone already.
     }
+  }
+}
+
+/** A connection of the test's own to the platform's database. */
+export async function databaseOf(url: string) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return {
+    query: (statement: string, values: readonly string[]) => client.query(statement, [...values]),
+    /** Cuts every connection on which a process listens for announcements. */
+    async killListeners(): Promise<void> {
+      await client.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'atrium-listen'",
+      )
+    },
+    close: () => client.end(),
   }
 }

@@ -141,7 +141,7 @@ describe('atrium up', () => {
 })
 
 describe('the command line', () => {
-  it.each([[], ['up'], ['token'], ['migrate'], ['doctor']])(
+  it.each([[], ['up'], ['token'], ['migrate'], ['rotate-keys'], ['user'], ['user', 'add'], ['doctor']])(
     'explains itself: atrium %s --help',
     async (...command) => {
       const { code, output } = await finish(spawnAtrium([...command.filter(Boolean), '--help'], {}))

@@ -47,6 +47,7 @@ async function createServices(
     environmentName: config.platform.NODE_ENV ?? 'development',
     verifyToken: identity.verifyToken,
     identityClients: identity.clients,
+    mail: identity.mail,
     isDraining,
   })
   closers.add('portal', () => portal.close())

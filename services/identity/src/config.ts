@@ -1,5 +1,6 @@
 import { type EnvValues, variable } from '@atrium/kernel/config'
 import { OperatorError } from '@atrium/kernel/errors'
+import { type Application, CONSOLE_CLIENT_ID } from './domain/applications.ts'
 
 const URL_PATTERN = '^https?://[^\\s]+$'
 
@@ -41,6 +42,28 @@ export const identityEnv = {
     'Lifetime in seconds of M2M tokens of clients without one of their own',
     { fallback: 3600, minimum: 60, maximum: 86_400 },
   ),
+  ATRIUM_USER_TOKEN_LIFETIME: variable.integer(
+    'Lifetime in seconds of the access tokens that people get by signing in',
+    { fallback: 3600, minimum: 60, maximum: 86_400 },
+  ),
+  ATRIUM_SESSION_DAYS: variable.integer('Days after which people must sign in again', {
+    fallback: 14,
+    minimum: 1,
+    maximum: 365,
+  }),
+  ATRIUM_CONSOLE_REDIRECT_URIS: variable.list(
+    'Where the application `atrium-console` may be redirected to after signing in; by default `/callback` of the public address and of loopback',
+  ),
+  ATRIUM_APPLICATIONS: variable.list(
+    'More applications that people sign in to, each `<clientId>=<redirect URI>`; a client id may come again with another URI',
+  ),
+  SMTP_URL: variable.string(
+    'Mail server, e.g. `smtps://user:password@mail.example:465` or `smtp://mail.example:587` (STARTTLS is demanded unless `?tls=never`); without it nothing is mailed',
+    { secret: true, pattern: '^smtps?://[^\\s]+$' },
+  ),
+  ATRIUM_MAIL_FROM: variable.string(
+    'Sender of e-mails, e.g. `Atrium <atrium@example.com>`; required with SMTP_URL',
+  ),
   ATRIUM_KEY_ROTATION_DAYS: variable.integer('Age in days at which the signing key is replaced', {
     fallback: 90,
     minimum: 1,
@@ -64,12 +87,16 @@ export interface IdentityConfig {
   readonly machines: (ExternalIssuer & { readonly clientIdClaim: string | undefined }) | undefined
   readonly defaultTokenLifetimeSeconds: number
   readonly rotationDays: number
+  readonly userTokenLifetimeSeconds: number
+  readonly sessionSeconds: number
+  readonly applications: readonly Application[]
+  readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined
 }
 
 const wellKnown = (issuer: string): string => `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
 
 /** @throws OperatorError when the variables contradict each other */
-export function readConfig(env: IdentityEnv): IdentityConfig {
+export function readConfig(env: IdentityEnv, publicUrl: string): IdentityConfig {
   const config: IdentityConfig = {
     users:
       env.ATRIUM_USER_ISSUER === undefined
@@ -93,6 +120,10 @@ export function readConfig(env: IdentityEnv): IdentityConfig {
           },
     defaultTokenLifetimeSeconds: env.ATRIUM_CLIENT_TOKEN_LIFETIME ?? 3600,
     rotationDays: env.ATRIUM_KEY_ROTATION_DAYS ?? 90,
+    userTokenLifetimeSeconds: env.ATRIUM_USER_TOKEN_LIFETIME ?? 3600,
+    sessionSeconds: (env.ATRIUM_SESSION_DAYS ?? 14) * 86_400,
+    applications: readApplications(env, publicUrl),
+    mail: readMail(env),
   }
   checkIssuers(config)
   return config
@@ -111,4 +142,40 @@ function checkIssuers({ users, machines }: IdentityConfig): void {
       'ATRIUM_USER_ISSUER and ATRIUM_M2M_ISSUER are the same, so ATRIUM_USER_AUDIENCE and ATRIUM_M2M_AUDIENCE must both be set and have nothing in common: otherwise people and machines could not be told apart.',
     )
   }
+}
+
+const LOOPBACK_CALLBACKS = ['http://127.0.0.1/callback', 'http://[::1]/callback', 'http://localhost/callback']
+
+function readApplications(env: IdentityEnv, publicUrl: string): Application[] {
+  const given = env.ATRIUM_CONSOLE_REDIRECT_URIS
+  const uris = new Map<string, string[]>()
+  uris.set(CONSOLE_CLIENT_ID, given.length > 0 ? given : [`${publicUrl}/callback`, ...LOOPBACK_CALLBACKS])
+  for (const entry of env.ATRIUM_APPLICATIONS) {
+    const match = /^([\w.-]{1,128})=(.+)$/.exec(entry)
+    if (match?.[1] === undefined || match[2] === undefined) {
+      throw new OperatorError(`ATRIUM_APPLICATIONS: ${entry} must be <clientId>=<redirect URI>`)
+    }
+    uris.set(match[1], [...(uris.get(match[1]) ?? []), match[2]])
+  }
+  for (const uri of [...uris.values()].flat()) checkRedirectUri(uri)
+  return [...uris].map(([clientId, redirectUris]) => ({
+    clientId,
+    name: clientId === CONSOLE_CLIENT_ID ? 'the Atrium console' : clientId,
+    redirectUris,
+  }))
+}
+
+function checkRedirectUri(uri: string): void {
+  const url = URL.parse(uri)
+  const isWrong = url === null || url.hash !== '' || /^(?:javascript|data|file|blob):$/.test(url.protocol)
+  if (isWrong)
+    throw new OperatorError(`${uri} cannot be a redirect URI: it must be absolute, without a fragment`)
+}
+
+function readMail(env: IdentityEnv): IdentityConfig['mail'] {
+  if (env.SMTP_URL === undefined) return undefined
+  if (env.ATRIUM_MAIL_FROM === undefined) {
+    throw new OperatorError('ATRIUM_MAIL_FROM must be set with SMTP_URL: mails need a sender.')
+  }
+  return { smtpUrl: env.SMTP_URL, from: env.ATRIUM_MAIL_FROM }
 }

@@ -13,6 +13,9 @@ export type TokenFault =
   | 'token_audience_wrong'
   | 'token_claim_invalid'
   | 'token_client_inactive'
+  | 'token_revoked'
+  | 'token_account_disabled'
+  | 'token_session_ended'
 
 /** 401: the token is not accepted, and why. */
 export const tokenRefused = (fault: TokenFault, message: string): AppError =>
@@ -42,6 +45,29 @@ export const accountExists = (qxId: string): AppError =>
 export const noSuchAccount = (qxId: string): AppError =>
   new AppError(404, 'account_not_found', `Account ${qxId} not found`)
 
+export const noSuchSession = (sessionId: string): AppError =>
+  new AppError(404, 'session_not_found', `Session ${sessionId} not found`)
+
+/** 400: says nothing but that the pair does not fit. */
+export const wrongPassword = (): AppError =>
+  new AppError(400, 'wrong_password', 'The current password is not right', { field: 'body.currentPassword' })
+
+/** 429: guessing is slowed down. */
+export const tooManyAttempts = (waitSeconds: number): AppError =>
+  new AppError(429, 'slow_down', `Too many failed attempts; try again in ${waitSeconds} seconds`, {
+    headers: { 'retry-after': String(waitSeconds) },
+  })
+
+/** 503: more passwords wait to be checked than this process can do in a few seconds. */
+export const tooBusy = (): AppError =>
+  new AppError(503, 'temporarily_unavailable', 'Too many people are signing in at this moment; try again', {
+    headers: { 'retry-after': '5' },
+  })
+
+/** 502: the mail server did not take a mail, or could not be reached. */
+export const mailFailed = (): AppError =>
+  new AppError(502, 'mail_failed', 'The e-mail could not be sent: the mail server did not take it')
+
 /** OAuth has its own short list of codes; what the framework refuses is an `invalid_request` (RFC 6749 §5.2). */
 const OAUTH_CODES: Readonly<Record<number, string>> = {
   400: 'invalid_request',
@@ -51,12 +77,15 @@ const OAUTH_CODES: Readonly<Record<number, string>> = {
   500: 'server_error',
 }
 
+/** Codes of our own resources, which say more than OAuth's. */
+const KEPT_CODES = new Set(['wrong_password', 'account_not_found', 'session_not_found'])
+
 /** Identity's error body. */
 export const oauthError = ({
   status,
   code,
   message,
 }: ErrorView): { error: string; error_description: string } => ({
-  error: OAUTH_CODES[status] ?? code,
+  error: KEPT_CODES.has(code) ? code : (OAUTH_CODES[status] ?? code),
   error_description: message,
 })

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { EnvValues } from '@atrium/kernel/config'
 import type { MigrationSet } from '@atrium/kernel/db'
@@ -7,30 +6,34 @@ import { OperatorError } from '@atrium/kernel/errors'
 import { type HttpServer, mountService } from '@atrium/kernel/http'
 import type { Job } from '@atrium/kernel/jobs'
 import { Closers, every } from '@atrium/kernel/lifecycle'
-import { decodeJwt } from 'jose'
-import { createMachineProvider, type MachineProviderDeps } from './adapters/machine-provider.ts'
+import { createMailer, type Mailer } from './adapters/mailer.ts'
 import { createRemoteJwks, type RemoteJwks } from './adapters/remote-jwks.ts'
 import { type ExternalIssuer, type identityEnv, readConfig } from './config.ts'
 import { type Accounts, createAccounts } from './domain/accounts.ts'
-import { createAttemptThrottle } from './domain/attempt-throttle.ts'
-import { type ClientDirectory, createClientDirectory } from './domain/client-directory.ts'
+import { createClientDirectory } from './domain/client-directory.ts'
 import { type Clients, createClients } from './domain/clients.ts'
-import { createKeyRing, type KeyRing } from './domain/key-ring.ts'
+import { createKeyRing } from './domain/key-ring.ts'
 import { ensureSigningKey, rotateSigningKeys } from './domain/key-rotation.ts'
 import { createIdentityMetrics } from './domain/metrics.ts'
+import { createPeopleDirectory } from './domain/people-directory.ts'
 import { realmsOf } from './domain/realms.ts'
+import { createRevokedTokens } from './domain/revoked-tokens.ts'
 import { embeddedKeys, machineIssuer, peopleIssuer, type VerifiedToken } from './domain/trusted-issuers.ts'
 import { signUserToken, type UserTokenRequest } from './domain/user-tokens.ts'
 import { createTokenVerifier, type TokenVerifier } from './domain/verify-token.ts'
 import { oauthError } from './errors.ts'
+import { deleteExpiredJob } from './jobs/delete-expired.ts'
 import { rotateKeysJob } from './jobs/rotate-keys.ts'
 import { CLIENTS_CHANNEL } from './queries/clients.ts'
+import { PEOPLE_CHANNEL } from './queries/people.ts'
+import { REVOKED_CHANNEL } from './queries/revoked-tokens.ts'
 import { KEYS_CHANNEL } from './queries/signing-keys.ts'
 import { identityDatabase } from './queries/tables.ts'
-import type { IdentityContext } from './routes/context.ts'
+import { type Caches, machineContext, type Parts, peopleContext } from './realm-contexts.ts'
 import { identityRoutes } from './routes/index.ts'
 
 export { identityAccess } from './access.ts'
+export type { Mailer } from './adapters/mailer.ts'
 export { identityEnv } from './config.ts'
 export type { Account, Accounts } from './domain/accounts.ts'
 export type { Client, Clients, NewClient } from './domain/clients.ts'
@@ -55,6 +58,8 @@ export interface Identity {
   rotateKeys(signsInSeconds?: number): Promise<{ kid: string; signsFrom: Date }>
   readonly accounts: Accounts
   readonly clients: Clients
+  /** Undefined where no mail server is configured. */
+  readonly mail: Mailer | undefined
   readonly jobs: Job[]
   close(): Promise<void>
 }
@@ -66,7 +71,7 @@ const POLL_MS = 10_000
 /** @throws OperatorError when the environment contradicts itself or the master key does not fit the database */
 export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
   const { log, masterKey } = deps
-  const config = readConfig(deps.env)
+  const config = readConfig(deps.env, deps.publicUrl)
   const realms = realmsOf(deps.publicUrl)
   const db = identityDatabase(deps.pool)
   const metrics = createIdentityMetrics(deps.metrics)
@@ -74,7 +79,12 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
 
   await ensureSigningKey(db, masterKey)
   const ring = await createKeyRing(db, masterKey)
-  const directory = createClientDirectory(db)
+  const caches: Caches = {
+    ring,
+    clients: createClientDirectory(db),
+    people: createPeopleDirectory(db),
+    revoked: createRevokedTokens(db),
+  }
   const remote = (issuer: ExternalIssuer | undefined): RemoteJwks | undefined => {
     if (issuer === undefined) return undefined
     const jwks = createRemoteJwks({ discoveryUrl: issuer.discoveryUrl, jwksUrl: issuer.jwksUrl, log })
@@ -82,32 +92,28 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
     return jwks
   }
   const keys = embeddedKeys(ring)
-  const machines = machineIssuer(config, realms, directory, keys, remote(config.machines)?.getKey)
-  const people = peopleIssuer(config, realms, keys, remote(config.users)?.getKey)
+  const machines = machineIssuer(config, realms, caches, keys, remote(config.machines)?.getKey)
+  const people = peopleIssuer(config, realms, caches.people, keys, remote(config.users)?.getKey)
   const verifier = createTokenVerifier([machines, people], metrics.tokenRefused)
-  const machineTokens = createTokenVerifier([machines], () => {})
-  await follow(deps, { ring, directory, verifier }, closers)
+  await follow(deps, { ...caches, verifier }, closers)
 
-  const throttle = createAttemptThrottle({ burst: 10, everySeconds: 6, capacity: 10_000 })
-  const introspect = (token: string) =>
-    machineTokens.verify(token).then(
-      () => decodeJwt(token),
-      () => undefined,
-    )
-  const realm = { ring, clients: directory, realms, throttle, metrics, log, introspect }
-  const context = machineContext(realm)
+  const accounts = createAccounts(db, caches.people.forget)
+  const parts: Parts = { deps, config, db, realms, caches, metrics, accounts, verifier }
+  const contexts = {
+    machines: config.machines === undefined ? machineContext(parts, machines) : undefined,
+    people: config.users === undefined ? peopleContext(parts, people) : undefined,
+  }
 
   return {
     mount: (app) =>
       mountService(app, {
         prefix: '/auth',
         title: 'Atrium identity',
-        description: 'Machine tokens by client credentials, and the keys that verify them.',
+        description:
+          'Tokens for machines by client credentials and for people who sign in, and the keys that verify them.',
         version: '1.0.0',
         formatError: oauthError,
-        routes: (scope) => {
-          if (config.machines === undefined) identityRoutes(scope, context)
-        },
+        routes: (scope) => identityRoutes(scope, contexts),
       }),
     verifyToken: verifier.verify,
     async mintUserToken(user) {
@@ -123,9 +129,13 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
       await ring.refresh()
       return made
     },
-    accounts: createAccounts(db),
+    accounts,
     clients: createClients(db, { tokenLifetimeSeconds: config.defaultTokenLifetimeSeconds }),
-    jobs: [rotateKeysJob({ db, masterKey, days: config.rotationDays, log })],
+    mail:
+      config.mail === undefined
+        ? undefined
+        : createMailer({ ...config.mail, publicUrl: deps.publicUrl, log }),
+    jobs: [rotateKeysJob({ db, masterKey, days: config.rotationDays, log }), deleteExpiredJob(db)],
     close: () => closers.close(),
   }
 }
@@ -133,10 +143,10 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
 /** Keeps the caches in step with the other processes: by announcements, and by polling in case one is lost. */
 async function follow(
   { notifications, log }: IdentityDeps,
-  caches: { ring: KeyRing; directory: ClientDirectory; verifier: TokenVerifier },
+  caches: Caches & { readonly verifier: TokenVerifier },
   closers: Closers,
 ): Promise<void> {
-  const { ring, directory, verifier } = caches
+  const { ring, clients, people, revoked, verifier } = caches
   let closed = false
   const readKeys = async (): Promise<void> => {
     const before = ring.published()
@@ -154,29 +164,11 @@ async function follow(
   await notifications.subscribe(KEYS_CHANNEL, () => {
     if (!closed) readKeys().catch(report)
   })
-  await notifications.subscribe(CLIENTS_CHANNEL, (clientId) => directory.forget(clientId))
+  await notifications.subscribe(CLIENTS_CHANNEL, clients.forget)
+  await notifications.subscribe(PEOPLE_CHANNEL, people.forget)
+  await notifications.subscribe(REVOKED_CHANNEL, revoked.forget)
   notifications.onGap(() => {
-    directory.forgetAll()
+    for (const cache of [clients, people, revoked]) cache.forgetAll()
     if (!closed) readKeys().catch(report)
   })
-}
-
-/** The OAuth library is built for one set of keys; another set gets another instance. */
-function machineContext(deps: Omit<MachineProviderDeps, 'addresses'>): IdentityContext {
-  const addresses = new WeakMap<IncomingMessage, string>()
-  const create = () => ({
-    keys: deps.ring.published(),
-    answer: createMachineProvider({ ...deps, addresses }).callback(),
-  })
-  let current = create()
-  return {
-    machineRealm() {
-      if (current.keys !== deps.ring.published()) current = create()
-      const { answer } = current
-      return (request, response, address) => {
-        addresses.set(request, address)
-        return answer(request, response)
-      }
-    },
-  }
 }

@@ -52,6 +52,7 @@ export interface IdentityServerOptions {
   /** A second process on one database has the first one's address, as behind a load balancer. */
   readonly publicUrl?: string
   readonly corsOrigins?: readonly string[]
+  readonly trustedProxies?: readonly string[]
 }
 
 /** Identity as one process runs it: its own pool, listener and HTTP server. */
@@ -85,7 +86,7 @@ export async function startIdentityServer(databaseUrl: string, options: Identity
       metrics,
       corsOrigins: options.corsOrigins ?? [],
       bodyLimit: 1_048_576,
-      trustedProxies: [],
+      trustedProxies: options.trustedProxies ?? [],
       https: false,
     })
     await identity.mount(app)

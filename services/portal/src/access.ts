@@ -2,6 +2,11 @@ import { defineAccess } from '@atrium/access'
 
 const superuserOnly = { user: 'superuser', client: 'superuser', key: 'forbidden' } as const
 const ownerOnly = { user: 'owner', client: 'owner', key: 'forbidden' } as const
+const ownerOrSuperuser = {
+  user: 'owner-or-superuser',
+  client: 'owner-or-superuser',
+  key: 'forbidden',
+} as const
 const membersRead = { user: 'member', client: 'member', key: 'member' } as const
 
 /** Who may call which operation of the portal. A key is a member of its own space that can only read. */
@@ -9,6 +14,9 @@ export const portalAccess = defineAccess({
   getHealth: 'public',
   getLiveness: 'public',
   getReadiness: 'public',
+
+  getFeatureFlags: { user: 'any', client: 'any', key: 'any' },
+  getFeatureFlagHealth: 'public',
 
   listSpaces: { user: 'any', client: 'any', key: 'any' },
   createSpace: superuserOnly,
@@ -37,6 +45,33 @@ export const portalAccess = defineAccess({
   listApiKeys: membersRead,
   createApiKey: superuserOnly,
   revokeApiKey: { ...ownerOnly, malformedSpaceId: 400 },
+
+  updateApiKey: ownerOrSuperuser,
+  rotateApiKey: ownerOnly,
+
+  getSpaceBudget: membersRead,
+  setSpaceBudget: superuserOnly,
+
+  listSpaceAudit: ownerOrSuperuser,
+  listAudit: superuserOnly,
+
+  listClients: superuserOnly,
+  createClient: superuserOnly,
+  getClient: superuserOnly,
+  updateClient: superuserOnly,
+  deleteClient: superuserOnly,
+  approveClient: superuserOnly,
+  rotateClientSecret: superuserOnly,
+
+  listInvitations: ownerOrSuperuser,
+  createInvitation: ownerOrSuperuser,
+  revokeInvitation: ownerOrSuperuser,
+  acceptInvitation: {
+    user: 'any',
+    client: 'forbidden',
+    key: 'forbidden',
+    refusal: 'Only a person can accept an invitation: send a user token',
+  },
 
   getSpacePermissions: { user: 'self', client: 'any', key: 'forbidden' },
   getUserPermissions: { user: 'self', client: 'any', key: 'forbidden' },

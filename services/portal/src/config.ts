@@ -1,8 +1,9 @@
 import { variable } from '@atrium/kernel/config'
+import { flagEnv } from './adapters/flags/config.ts'
 
 /** The portal's part of the environment. */
 export const portalEnv = {
-  ATRIUM_CURRENCY: variable.string('Currency of a cost report for a month without entries', {
+  ATRIUM_CURRENCY: variable.string('Currency of budgets, and of a cost report for a month without entries', {
     fallback: 'USD',
     pattern: '^[A-Z]{3}$',
   }),
@@ -23,4 +24,5 @@ export const portalEnv = {
     fallback: 'http://localhost',
     pattern: '^https?://',
   }),
+  ...flagEnv,
 } as const

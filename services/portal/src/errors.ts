@@ -1,6 +1,7 @@
 import {
   AppError,
   conflict,
+  forbidden,
   invalidInput,
   notFound,
   preconditionFailed,
@@ -15,6 +16,41 @@ export const superuserNotFound = (userId: string): AppError => notFound('Superus
 export const workspaceNotFound = (workspaceId: string): AppError => notFound('Workspace', workspaceId)
 export const cdhLinkNotFound = (linkId: string): AppError => notFound('Data-hub link', linkId)
 export const apiKeyNotFound = (keyId: string): AppError => notFound('API key', keyId)
+
+export const clientNotFound = (clientId: string): AppError => notFound('Client', clientId)
+export const invitationNotFound = (invitationId: string): AppError => notFound('Invitation', invitationId)
+
+export const clientKnown = (clientId: string): AppError =>
+  conflict(`There is a client ${clientId} already`, 'client_exists')
+
+export const illegalClientStatus = (from: string, to: string): AppError =>
+  conflict(
+    from === 'In Progress'
+      ? `A client that is In Progress cannot become ${to} but by approval`
+      : `A client that is ${from} cannot become ${to}`,
+    'illegal_client_status',
+  )
+
+export const invitationInvalid = (): AppError =>
+  invalidInput('body.token', 'is no invitation of this platform')
+
+/** An invitation that was good once. */
+export const invitationEnded = (how: 'expired' | 'used' | 'revoked'): AppError =>
+  new AppError(
+    410,
+    `invitation_${how}`,
+    how === 'used'
+      ? 'This invitation has been used'
+      : `This invitation has ${how === 'expired' ? 'expired' : 'been revoked'}`,
+  )
+
+export const invitationForAnother = (): AppError =>
+  forbidden('This invitation was sent to another mail address than yours', 'invitation_for_another')
+
+export const alreadyMember = (): AppError => conflict('You are in this space already', 'already_in_space')
+
+export const invitationAccepted = (): AppError =>
+  conflict('This invitation has been accepted: remove the member instead', 'invitation_accepted')
 
 export const alreadyInSpace = (qNumber: string): AppError =>
   new AppError(400, 'already_in_space', `${qNumber} is already in this space`, { field: 'body.qNumber' })
@@ -33,6 +69,18 @@ export const linkNameExists = (name: string): AppError =>
 
 export const unknownSortField = (field: string, known: readonly string[]): AppError =>
   invalidInput('query.sortBy', `must be one of ${known.join(', ')}, not ${JSON.stringify(field)}`)
+
+/** A key that has ended cannot be changed back into one that works. */
+export const keyNotUsable = (why: 'revoked' | 'expired'): AppError =>
+  conflict(
+    why === 'revoked'
+      ? 'The API key has been revoked: create a new one'
+      : 'The API key has expired: give it a later expiryDate first',
+    `api_key_${why}`,
+  )
+
+export const onlySuperusersRaiseLimits = (): AppError =>
+  forbidden('Superuser required to raise requestsPerMinute: it replaces the operator’s own limit')
 
 /** Whoever holds all 122 bits of a key gains nothing from why it is refused, so the answer says it. */
 export const keyUnknown = (): AppError => unauthorized('The API key is not valid', 'invalid_api_key')

@@ -25,7 +25,7 @@ afterAll(async () => {
 function countingRing() {
   let queries = 0
   let used = 0
-  const real = createAccessQueries(pool)
+  const real = createAccessQueries(pool, 'USD')
   const counted: AccessQueries = {
     ...real,
     keyByHash: (hash) => {
@@ -81,7 +81,7 @@ test('a reading that was under way when the key was revoked is not kept', async 
   const { apiKey, spaceId, apiKeyId } = await platform.space()
   let forget: (subject: string | undefined) => void = () => {}
   const reading = Promise.withResolvers<void>()
-  const real = createAccessQueries(pool)
+  const real = createAccessQueries(pool, 'USD')
   const slow: AccessQueries = {
     ...real,
     keyByHash: async (hash) => {

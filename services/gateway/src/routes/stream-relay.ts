@@ -4,6 +4,7 @@ import type { EventStream, StreamSink } from '../domain/backend.ts'
 import type { Charge } from '../domain/charge.ts'
 import { EventScanner } from '../domain/event-scanner.ts'
 import { formatError } from '../errors.ts'
+import { ChunkedAnswer } from './chunked-answer.ts'
 
 export interface RelayOptions {
   readonly response: ServerResponse
@@ -21,6 +22,7 @@ export interface RelayOptions {
  */
 export class StreamRelay implements StreamSink {
   readonly #options: RelayOptions
+  readonly #answer: ChunkedAnswer
   readonly #scanner: EventScanner
   #hasBegun = false
   #isSettled = false
@@ -31,7 +33,7 @@ export class StreamRelay implements StreamSink {
   constructor(options: RelayOptions) {
     this.#options = options
     this.#scanner = new EventScanner((text) => options.charge.addText(text))
-    options.response.on('drain', () => this.#resume())
+    this.#answer = new ChunkedAnswer(options.response, () => this.#resume())
     options.response.on('close', () => this.#onClose())
     options.stream.read(this)
   }
@@ -90,8 +92,7 @@ export class StreamRelay implements StreamSink {
     const finish = (): void => {
       if (this.#isOver) return
       this.#isOver = true
-      if (last.length > 0) this.#options.response.end(last)
-      else this.#options.response.end()
+      this.#answer.end(last)
     }
     if (this.#isSettled) finish()
     else if (this.#scanner.usage !== undefined) {
@@ -112,7 +113,7 @@ export class StreamRelay implements StreamSink {
   }
 
   #write(events: Buffer): void {
-    if (!this.#isOver && !this.#options.response.write(events)) this.#pause()
+    if (!this.#isOver && !this.#answer.write(events)) this.#pause()
   }
 
   #pause(): void {

@@ -5,9 +5,11 @@ import type { AttemptThrottle } from '../domain/attempt-throttle.ts'
 import type { ClientDirectory, KnownClient } from '../domain/client-directory.ts'
 import { matchesAnyHash } from '../domain/client-secret.ts'
 import type { KeyRing } from '../domain/key-ring.ts'
-import { JWKS_MAX_AGE_SECONDS, SIGNING_ALG } from '../domain/key-rotation.ts'
+import { SIGNING_ALG } from '../domain/key-rotation.ts'
 import type { IdentityMetrics } from '../domain/metrics.ts'
 import { MACHINE_ROUTES, MACHINE_SCOPE, type Realms } from '../domain/realms.ts'
+import type { RevokedTokens } from '../domain/revoked-tokens.ts'
+import { setUpProvider, signingKeys } from './provider-setup.ts'
 
 export interface MachineProviderDeps {
   readonly ring: KeyRing
@@ -20,6 +22,7 @@ export interface MachineProviderDeps {
   readonly log: Logger
   /** Claims of a token of this realm that is good now, else undefined. */
   readonly introspect: (token: string) => Promise<Record<string, unknown> | undefined>
+  readonly revoked: RevokedTokens
 }
 
 /** 429 in OAuth's shape; the code is RFC 8628's. */
@@ -81,7 +84,7 @@ const invalidScope = (description: string): Error =>
 function configurationOf({ ring, clients, realms }: MachineProviderDeps): Configuration {
   return {
     adapter: adapterOf(clients),
-    jwks: { keys: ring.published().map((key) => ({ ...key.privateJwk })) },
+    jwks: { keys: signingKeys(ring) },
     clientDefaults: { id_token_signed_response_alg: SIGNING_ALG },
     scopes: [MACHINE_SCOPE],
     responseTypes: [],
@@ -104,6 +107,10 @@ function configurationOf({ ring, clients, realms }: MachineProviderDeps): Config
       pushedAuthorizationRequests: { enabled: false },
       clientCredentials: { enabled: true },
       introspection: { enabled: true },
+      revocation: {
+        enabled: true,
+        allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
+      },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => realms.audience,
@@ -121,8 +128,6 @@ function configurationOf({ ring, clients, realms }: MachineProviderDeps): Config
     },
   }
 }
-
-const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers']
 
 /** What the library says about a code flow, which this realm does not have. */
 const NOT_FOR_MACHINES = [
@@ -144,37 +149,28 @@ const NOT_FOR_MACHINES = [
 export function createMachineProvider(deps: MachineProviderDeps): Provider {
   const provider = new Provider(deps.realms.machineIssuer, configurationOf(deps))
   compareHashedSecrets(provider, deps)
-  // Without this, addresses in discovery would follow the caller's Host header.
-  provider.OIDCContext.prototype.urlFor = (name: string, options?: unknown) =>
-    provider.urlFor(name, options as Record<string, unknown> | undefined)
+  setUpProvider(provider, deps.log)
   provider.use(async (ctx, next) => {
-    // Browsers get CORS by the server's allow-list; left alone, the library would allow every origin.
-    const cors = CORS_HEADERS.map((name) => ({ name, value: ctx.res.getHeader(name) }))
     await next()
-    for (const { name, value } of cors) {
-      if (value === undefined) ctx.res.removeHeader(name)
-      else ctx.res.setHeader(name, value)
-    }
     const oidc: KoaContextWithOIDC['oidc'] | undefined = ctx.oidc
     const route = oidc?.route
-    if (route === 'jwks') ctx.set('cache-control', `public, max-age=${JWKS_MAX_AGE_SECONDS}`)
     if (route === 'discovery') {
       for (const name of NOT_FOR_MACHINES) delete ctx.body[name]
       ctx.body.scopes_supported = [MACHINE_SCOPE]
     }
-    if (ctx.body?.error === 'server_error') {
-      ctx.body.error_description = `Internal error; quote request ${ctx.res.getHeader('x-request-id')}`
-    }
-    if (oidc !== undefined && route === 'introspection' && ctx.body?.error === 'unsupported_token_type') {
+    if (oidc === undefined || ctx.body?.error !== 'unsupported_token_type') return
+    if (route === 'introspection') {
       ctx.body = await introspectSigned(oidc, deps)
+      ctx.status = 200
+    }
+    if (route === 'revocation') {
+      await revokeSigned(oidc, deps)
+      ctx.body = ''
       ctx.status = 200
     }
   })
   provider.on('grant.success', () => deps.metrics.tokenIssued())
   provider.on('grant.error', (_ctx, error) => deps.metrics.tokenDenied(error.error))
-  provider.on('server_error', (_ctx, error) => deps.log.error({ err: error }, 'the token endpoint failed'))
-  // Without a listener, Koa prints to the console.
-  provider.onerror = (error: unknown) => deps.log.warn({ err: error }, 'answering an OAuth request failed')
   return provider
 }
 
@@ -199,14 +195,30 @@ function compareHashedSecrets(
   }
 }
 
+/** The caller's own token, where it is good now. */
+async function ownToken(oidc: KoaContextWithOIDC['oidc'], deps: MachineProviderDeps) {
+  const token = oidc.params?.token
+  const claims = typeof token === 'string' ? await deps.introspect(token) : undefined
+  return claims !== undefined && claims.client_id === oidc.client?.clientId ? claims : undefined
+}
+
+/** A token that is not the caller's, or no longer good, is answered alike (RFC 7009 §2.2). */
+async function revokeSigned(oidc: KoaContextWithOIDC['oidc'], deps: MachineProviderDeps): Promise<void> {
+  const claims = await ownToken(oidc, deps)
+  if (claims === undefined) return
+  const { jti, exp, client_id: clientId } = claims
+  if (typeof jti !== 'string' || typeof exp !== 'number' || typeof clientId !== 'string') return
+  await deps.revoked.revoke({ jti, clientId, expiresAt: exp })
+  deps.clients.forget(clientId)
+}
+
 /** The library introspects stored tokens only; it refuses ours, after it has authenticated the caller. */
 async function introspectSigned(
   oidc: KoaContextWithOIDC['oidc'],
   deps: MachineProviderDeps,
 ): Promise<object> {
-  const token = oidc.params?.token
-  const claims = typeof token === 'string' ? await deps.introspect(token) : undefined
-  if (claims === undefined || claims.client_id !== oidc.client?.clientId) return { active: false }
+  const claims = await ownToken(oidc, deps)
+  if (claims === undefined) return { active: false }
   const { token_use: _use, ...shown } = claims
   return { active: true, token_type: 'Bearer', ...shown }
 }

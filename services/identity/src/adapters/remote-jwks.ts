@@ -109,16 +109,23 @@ export function createRemoteJwks(options: RemoteJwksOptions): RemoteJwks {
     return known.keys
   }
 
+  /** A key that cannot be used, for its numbers are missing or wrong, is no key. */
+  const pick: JWTVerifyGetKey = async (header, token) => {
+    const keys = await keySet()
+    return keys(header, token).catch((cause: unknown) => {
+      throw cause instanceof errors.JOSEError ? cause : new errors.JWKSNoMatchingKey(undefined, { cause })
+    })
+  }
+
   return {
     async getKey(header, token) {
-      const keys = await keySet()
       try {
-        return await keys(header, token)
+        return await pick(header, token)
       } catch (error) {
         // A key that we have not seen: the issuer may have rotated.
         if (!(error instanceof errors.JWKSNoMatchingKey) || (fetching === undefined && !mayTry())) throw error
         await refetch()
-        return (await keySet())(header, token)
+        return pick(header, token)
       }
     },
     close: () => agent.close(),

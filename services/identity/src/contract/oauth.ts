@@ -8,10 +8,13 @@ export const OAuthError = Type.Object({
 
 const MEANINGS: Readonly<Record<number, string>> = {
   400: 'The request is not valid',
-  401: 'The client could not be authenticated',
+  401: 'The client or the bearer token could not be authenticated',
+  403: 'Not open to this kind of caller',
+  404: 'Not found',
   413: 'The body is too large',
   429: 'Too many failed attempts; see Retry-After',
   500: 'Internal error',
+  503: 'Too busy, or the issuer of the token cannot be reached; see Retry-After',
 }
 
 /** Response schemas of the given error statuses. */
@@ -43,6 +46,15 @@ export const IntrospectionRequest = Type.Object({
   token_type_hint: Type.Optional(Type.String()),
   ...credentials,
 })
+
+export const RevocationRequest = Type.Object({
+  token: Type.Optional(Type.String({ description: 'A token that was issued to the calling client' })),
+  token_type_hint: Type.Optional(Type.String()),
+  ...credentials,
+})
+
+/** No body. */
+export const Empty = { description: 'Done', ...Type.Null() }
 
 /** `active` alone where the token is not good, or not the caller's own (RFC 7662 §2.2). */
 export const IntrospectionResponse = Type.Object({

@@ -29,3 +29,12 @@ test('remembers a bounded number of keys', () => {
   for (let i = 0; i < 100; i++) throttle.failed(`k${i}`)
   expect(throttle.waitSeconds('first')).toBe(0)
 })
+
+test('what was counted beforehand can be taken back', () => {
+  const { throttle } = throttleAt(10)
+  for (let i = 0; i < 10; i++) {
+    expect(throttle.waitSeconds('a')).toBe(0)
+    throttle.failed('a')
+    throttle.forgive('a')
+  }
+})

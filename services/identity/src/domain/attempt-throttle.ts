@@ -5,6 +5,8 @@ export interface AttemptThrottle {
   /** Seconds until another attempt is looked at; 0 when it may come now. */
   waitSeconds(key: string): number
   failed(key: string): void
+  /** Takes one failure back: an attempt that was counted before its outcome was known. */
+  forgive(key: string): void
 }
 
 /**
@@ -30,5 +32,6 @@ export function createAttemptThrottle(options: {
       return excess <= 0 ? 0 : excess * options.everySeconds
     },
     failed: (key) => buckets.set(key, { failures: levelOf(key) + 1, at: now() }),
+    forgive: (key) => buckets.set(key, { failures: Math.max(0, levelOf(key) - 1), at: now() }),
   }
 }

@@ -1,4 +1,4 @@
-import { isUniqueViolation } from '@atrium/kernel/db'
+import { isUniqueViolation, type Transaction } from '@atrium/kernel/db'
 import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
 import { clientExists, illegalStatusChange, noSuchClient } from '../errors.ts'
@@ -13,7 +13,7 @@ import {
   updateClient,
   upsertClient,
 } from '../queries/clients.ts'
-import type { ClientRow, ClientStatus, IdentityDatabase } from '../queries/tables.ts'
+import type { ClientRow, ClientStatus, IdentityDatabase, IdentityTables } from '../queries/tables.ts'
 import { isClientId } from './client-directory.ts'
 import { checkChosenSecret, hashClientSecret, newClientSecret } from './client-secret.ts'
 import { mayBecome } from './client-status.ts'
@@ -40,6 +40,9 @@ export interface NewClient {
   readonly status: ClientStatus
 }
 
+/** A transaction over whatever tables. */
+type RunningTransaction = Pick<Transaction<unknown>, 'isTransaction' | 'getExecutor'>
+
 export interface Clients {
   /** @returns the secret, which nobody can read again. @throws AppError 400, 409 */
   create(client: NewClient & { readonly status: 'Active' }): Promise<{ clientId: string; secret: string }>
@@ -61,6 +64,8 @@ export interface Clients {
   rotateSecret(clientId: string, overlapSeconds: number): Promise<{ secret: string }>
   /** @returns false when there was no such client */
   remove(clientId: string): Promise<boolean>
+  /** The same acts inside a transaction of the caller's: committed, and announced, together with what else it does. */
+  within(trx: RunningTransaction): Clients
 }
 
 const MAX_OVERLAP_SECONDS = 30 * 86_400
@@ -101,12 +106,14 @@ export function createClients(db: IdentityDatabase, defaults: { tokenLifetimeSec
   }
 
   /** Runs `change` in a transaction that ends with telling every process. */
-  const changing = <T>(clientId: string, change: (trx: IdentityDatabase) => Promise<T>): Promise<T> =>
-    db.transaction().execute(async (trx) => {
+  const changing = <T>(clientId: string, change: (trx: IdentityDatabase) => Promise<T>): Promise<T> => {
+    const act = async (trx: IdentityDatabase): Promise<T> => {
       const result = await change(trx)
       await announceClient(trx, clientId)
       return result
-    })
+    }
+    return db.isTransaction ? act(db) : db.transaction().execute(act)
+  }
 
   async function giveSecret(trx: IdentityDatabase, clientId: string, overlapSeconds: number) {
     const secret = newClientSecret()
@@ -186,5 +193,10 @@ export function createClients(db: IdentityDatabase, defaults: { tokenLifetimeSec
       isClientId(clientId)
         ? changing(clientId, (trx) => deleteClient(trx, clientId))
         : Promise.resolve(false),
+    within: (trx) => {
+      // Whatever tables its owner gave it, a transaction runs identity's statements too.
+      const own = trx as Transaction<IdentityTables>
+      return createClients(own.withSchema('identity'), defaults)
+    },
   }
 }

@@ -6,6 +6,7 @@ export interface IdentityMetrics {
   tokenDenied(reason: string): void
   /** @param reason code of the refusal */
   tokenRefused(reason: string): void
+  signIn(outcome: 'accepted' | 'refused' | 'throttled'): void
 }
 
 export function createIdentityMetrics(registry: Registry): IdentityMetrics {
@@ -26,9 +27,16 @@ export function createIdentityMetrics(registry: Registry): IdentityMetrics {
     labelNames: ['reason'] as const,
     registers: [registry],
   })
+  const signIns = new Counter({
+    name: 'atrium_identity_sign_ins_total',
+    help: 'Passwords that people offered, by outcome',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  })
   return {
     tokenIssued: () => issued.inc(),
     tokenDenied: (error) => denied.inc({ error }),
     tokenRefused: (reason) => refused.inc({ reason }),
+    signIn: (outcome) => signIns.inc({ outcome }),
   }
 }

@@ -6,8 +6,21 @@ export const PEOPLE_PATH = '/oauth2/realms/root/realms/people'
 export const MACHINE_ROUTES = {
   token: '/access_token',
   introspection: '/introspect',
+  revocation: '/token/revoke',
   jwks: '/connect/jwk_uri',
 } as const
+
+/** Paths below the people's realm. */
+export const PEOPLE_ROUTES = {
+  authorization: '/authorize',
+  token: '/access_token',
+  revocation: '/token/revoke',
+  jwks: '/connect/jwk_uri',
+  end_session: '/connect/endSession',
+} as const
+
+/** Pages and endpoints of the people's realm that are ours, not the OAuth library's. */
+export const PEOPLE_PAGES = { signIn: '/sign-in', password: '/password', userInfo: '/userinfo' } as const
 
 /** The one scope of machine tokens. */
 export const MACHINE_SCOPE = 'machine2machine'

@@ -1,14 +1,22 @@
 import type { CryptoKey, JWTPayload, JWTVerifyGetKey } from 'jose'
 import type { IdentityConfig } from '../config.ts'
 import { tokenRefused } from '../errors.ts'
-import type { ClientDirectory } from './client-directory.ts'
+import type { ClientDirectory, KnownClient } from './client-directory.ts'
 import type { KeyRing } from './key-ring.ts'
 import { SIGNING_ALG } from './key-rotation.ts'
+import { demandLivingToken, endOfToken, type PeopleDirectory } from './people-directory.ts'
 import { MACHINE_SCOPE, type Realms } from './realms.ts'
+import type { RevokedTokens } from './revoked-tokens.ts'
 
 /** Whom a verified token speaks for. */
 export type VerifiedToken =
-  | { readonly kind: 'user'; readonly qxId: string; readonly name: string }
+  | {
+      readonly kind: 'user'
+      readonly qxId: string
+      readonly name: string
+      /** The sign-in that the token comes from; absent where an operator minted it or an external issuer made it. */
+      readonly sessionId?: string
+    }
   | { readonly kind: 'client'; readonly clientId: string; readonly name: string }
 
 /** An issuer whose tokens count, for one kind of caller only: that is what keeps people and machines apart. */
@@ -27,7 +35,7 @@ export interface TrustedIssuer {
    * Whether a token that was good is so still: true, false, or undefined when only `identify` can tell.
    * Called for every use of a token in the cache.
    */
-  stillGood(token: VerifiedToken): boolean | undefined
+  stillGood(token: VerifiedToken, claims: JWTPayload): boolean | undefined
 }
 
 /** Signatures with a public key only: with `none` and HMAC anyone could sign. */
@@ -67,6 +75,7 @@ function demandUse(claims: JWTPayload, use: 'user' | 'client'): void {
 export function peopleIssuer(
   config: IdentityConfig,
   realms: Realms,
+  directory: PeopleDirectory,
   embeddedKey: JWTVerifyGetKey,
   externalKey: JWTVerifyGetKey | undefined,
 ): TrustedIssuer {
@@ -83,9 +92,19 @@ export function peopleIssuer(
         demandUse(claims, 'user')
         const qxId = textClaim(claims, 'qxId')
         if (qxId === undefined) throw tokenRefused('token_claim_invalid', 'The token has no qxId')
-        return { kind: 'user', qxId, name: textClaim(claims, 'name') ?? qxId }
+        demandLivingToken(await directory.find(qxId), claims)
+        const sessionId = textClaim(claims, 'sid')
+        return {
+          kind: 'user',
+          qxId,
+          name: textClaim(claims, 'name') ?? qxId,
+          ...(sessionId === undefined ? {} : { sessionId }),
+        }
       },
-      stillGood: () => true,
+      stillGood(token, claims) {
+        const person = token.kind === 'user' ? directory.peek(token.qxId) : undefined
+        return person === undefined ? undefined : endOfToken(person, claims) === undefined
+      },
     }
   }
   return {
@@ -110,11 +129,14 @@ export function peopleIssuer(
   }
 }
 
+/** Most clients never revoke a token: theirs are not looked up one by one. */
+const mayBeRevoked = (client: KnownClient): boolean => client.revocationsUntil > Date.now()
+
 /** Machines of the embedded issuer, or of the external one that takes its place. */
 export function machineIssuer(
   config: IdentityConfig,
   realms: Realms,
-  clients: ClientDirectory,
+  { clients, revoked }: { clients: ClientDirectory; revoked: RevokedTokens },
   embeddedKey: JWTVerifyGetKey,
   externalKey: JWTVerifyGetKey | undefined,
 ): TrustedIssuer {
@@ -133,11 +155,18 @@ export function machineIssuer(
         if (client?.status !== 'Active') {
           throw tokenRefused('token_client_inactive', 'The client of this token is not active')
         }
+        if (mayBeRevoked(client) && (await revoked.has(claims.jti ?? ''))) {
+          throw tokenRefused('token_revoked', 'The token was revoked')
+        }
         return { kind: 'client', clientId: client.clientId, name: client.name }
       },
-      stillGood(token) {
+      stillGood(token, claims) {
         const client = token.kind === 'client' ? clients.peek(token.clientId) : null
-        return client === undefined ? undefined : client?.status === 'Active'
+        if (client === undefined) return undefined
+        if (client?.status !== 'Active') return false
+        if (!mayBeRevoked(client)) return true
+        const isRevoked = revoked.peek(claims.jti ?? '')
+        return isRevoked === undefined ? undefined : !isRevoked
       },
     }
   }

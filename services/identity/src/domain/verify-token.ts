@@ -150,7 +150,7 @@ export function createTokenVerifier(
       const key = hash('sha256', token, 'base64')
       const entry = cache.get(key)
       if (entry !== undefined && entry.expiresAt > Date.now()) {
-        const good = entry.issuer.stillGood(entry.token)
+        const good = entry.issuer.stillGood(entry.token, entry.claims)
         if (good === true) return entry.token
         return verifyCounted(token, key, entry)
       }

@@ -38,11 +38,7 @@ export const listLivingSessions = (db: IdentityDatabase, qxId: string): Promise<
   living(db, qxId).selectAll().orderBy('created_at', 'desc').orderBy('session_id', 'desc').execute()
 
 /** Notes that the session is in use. @returns false when it is over */
-export async function touchSession(
-  db: IdentityDatabase,
-  qxId: string,
-  sessionId: string,
-): Promise<boolean> {
+export async function touchSession(db: IdentityDatabase, qxId: string, sessionId: string): Promise<boolean> {
   const result = await db
     .updateTable('sessions')
     .set({ last_used_at: sql<Date>`now()` })

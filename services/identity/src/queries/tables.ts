@@ -2,7 +2,7 @@ import { createDatabase, type Generated, type Kysely, type Pool, type Selectable
 
 export type ClientStatus = 'In Progress' | 'Active' | 'Disabled'
 
-interface SigningKeysTable {
+type SigningKeysTable = {
   kid: string
   alg: string
   public_jwk: object
@@ -12,7 +12,7 @@ interface SigningKeysTable {
   retires_at: Generated<Date | null>
 }
 
-interface ClientsTable {
+type ClientsTable = {
   client_id: string
   name: string
   status: ClientStatus
@@ -23,7 +23,7 @@ interface ClientsTable {
   updated_at: Generated<Date>
 }
 
-interface ClientSecretsTable {
+type ClientSecretsTable = {
   client_id: string
   secret_id: string
   hash: Buffer
@@ -31,7 +31,7 @@ interface ClientSecretsTable {
   expires_at: Generated<Date | null>
 }
 
-interface AccountsTable {
+type AccountsTable = {
   qx_id: string
   name: string
   mail_address: Generated<string>
@@ -44,7 +44,7 @@ interface AccountsTable {
   updated_at: Generated<Date>
 }
 
-interface SessionsTable {
+type SessionsTable = {
   session_id: string
   qx_id: string
   client_id: string
@@ -56,7 +56,7 @@ interface SessionsTable {
   ended_at: Generated<Date | null>
 }
 
-interface OidcRecordsTable {
+type OidcRecordsTable = {
   model: string
   id: string
   payload: object
@@ -68,12 +68,12 @@ interface OidcRecordsTable {
   expires_at: Date | null
 }
 
-interface RevokedTokensTable {
+type RevokedTokensTable = {
   jti: string
   expires_at: Date
 }
 
-export interface IdentityTables {
+export type IdentityTables = {
   signing_keys: SigningKeysTable
   clients: ClientsTable
   client_secrets: ClientSecretsTable

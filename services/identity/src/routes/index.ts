@@ -1,15 +1,48 @@
 import type { ServiceScope } from '@atrium/kernel/http'
-import type { IdentityContext } from './context.ts'
+import type { MachineContext, PeopleContext } from './context.ts'
 import { machineRealmRoutes } from './machine-realm.ts'
+import { pageRoutes } from './pages.ts'
+import { peopleRealmRoutes } from './people-realm.ts'
+import { sessionRoutes } from './sessions.ts'
 
 /**
- * All routes, below `/auth`. Everyone may call them; OAuth authenticates clients by itself.
+ * All routes, below `/auth`; a realm whose issuer is external has none here.
  *
- * POST …/machine2machine/access_token                        issueMachineToken
- * POST …/machine2machine/introspect                          introspectMachineToken
- * GET  …/machine2machine/.well-known/openid-configuration    getMachineDiscovery
- * GET  …/machine2machine/connect/jwk_uri                     getMachineKeys
+ * Everyone; OAuth and the pages authenticate by themselves. Below /oauth2/realms/root/realms:
+ * POST /machine2machine/access_token                        issueMachineToken
+ * POST /machine2machine/introspect                          introspectMachineToken
+ * POST /machine2machine/token/revoke                        revokeMachineToken
+ * GET  /machine2machine/.well-known/openid-configuration    getMachineDiscovery
+ * GET  /machine2machine/connect/jwk_uri                     getMachineKeys
+ * GET  /people/authorize                                    authorizePerson
+ * GET  /people/authorize/:uid                               resumeAuthorization
+ * GET  /people/sign-in/:uid                                 showSignIn
+ * POST /people/sign-in/:uid                                 signIn
+ * GET  /people/password                                     showPasswordPage
+ * POST /people/password                                     changePasswordOnPage
+ * POST /people/access_token                                 issueUserToken
+ * POST /people/token/revoke                                 revokeUserToken
+ * GET  /people/.well-known/openid-configuration             getPeopleDiscovery
+ * GET  /people/connect/jwk_uri                              getPeopleKeys
+ * GET  /people/connect/endSession                           requestSignOut
+ * POST /people/connect/endSession/confirm                   confirmSignOut
+ * GET  /people/connect/endSession/success                   showSignedOut
+ *
+ * People with their own token:
+ * GET  /people/userinfo                                     getUserInfo
+ * POST /people/userinfo                                     postUserInfo
+ * GET    /v1/sessions                                       listSessions
+ * DELETE /v1/sessions                                       endOtherSessions
+ * DELETE /v1/sessions/:sessionId                            endSession
+ * POST   /v1/password                                       changePassword
  */
-export function identityRoutes(scope: ServiceScope, context: IdentityContext): void {
-  machineRealmRoutes(scope, context)
+export function identityRoutes(
+  scope: ServiceScope,
+  contexts: { machines: MachineContext | undefined; people: PeopleContext | undefined },
+): void {
+  if (contexts.machines !== undefined) machineRealmRoutes(scope, contexts.machines)
+  if (contexts.people === undefined) return
+  peopleRealmRoutes(scope, contexts.people)
+  pageRoutes(scope, contexts.people)
+  sessionRoutes(scope, contexts.people)
 }

@@ -1,12 +1,42 @@
-import { PageQuery, Pagination } from '@atrium/kernel/http'
+import { PageQuery } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Actor, oneOf, requiredText, Timestamp, Uuid } from './common.ts'
+import { Actor, listOf, oneOf, requiredText, Timestamp, Uuid } from './common.ts'
 
 const KeyStatus = oneOf('Active', 'Revoked')
 
 export const ApiKeyInput = Type.Object({
   name: requiredText(200),
   expiryDate: Type.Optional(Type.String({ format: 'date-time', maxLength: 40 })),
+})
+
+const RequestsPerMinute = Type.Integer({
+  minimum: 1,
+  maximum: 1_000_000,
+  description: 'Model calls in a minute, instead of the gateway’s own limit',
+})
+const MonthlyBudget = Type.Number({
+  minimum: 0,
+  description:
+    'For gateway use in a month (UTC), in the platform’s currency; at most 9 digits before and 6 after the point',
+})
+
+/** Of the limits, null takes one away. */
+export const ApiKeyChanges = Type.Partial(
+  Type.Object({
+    name: requiredText(200),
+    expiryDate: Type.String({ format: 'date-time', maxLength: 40 }),
+    requestsPerMinute: Type.Union([RequestsPerMinute, Type.Null()]),
+    monthlyBudget: Type.Union([MonthlyBudget, Type.Null()]),
+  }),
+)
+
+export const ApiKeyRotation = Type.Object({
+  overlapSeconds: Type.Integer({
+    minimum: 0,
+    maximum: 2_592_000,
+    default: 86_400,
+    description: 'How long the old value still works',
+  }),
 })
 
 const core = {
@@ -18,6 +48,8 @@ const core = {
   status: KeyStatus,
   revokedAt: Type.Optional(Timestamp),
   lastUsedAt: Type.Optional(Timestamp),
+  requestsPerMinute: Type.Optional(RequestsPerMinute),
+  monthlyBudget: Type.Optional(MonthlyBudget),
   createdBy: Actor,
   modifiedBy: Actor,
   createdAt: Timestamp,
@@ -30,8 +62,14 @@ export const CreatedApiKey = Type.Object({
   apiKeyValue: Type.String({ description: 'The key itself; it is shown this once' }),
 })
 
+export const RotatedApiKey = Type.Object({
+  ...CreatedApiKey.properties,
+  formerValidUntil: Type.String({ format: 'date-time', description: 'When the old value stops working' }),
+})
+
 export const ApiKeyQuery = Type.Object({ ...PageQuery.properties, status: Type.Optional(KeyStatus) })
-export const ApiKeyList = Type.Object({ data: Type.Array(ApiKey), pagination: Pagination })
+export const ApiKeyList = listOf(ApiKey)
 export const ApiKeyParams = Type.Object({ spaceId: Type.String(), apiKeyId: Uuid })
 
+export type ApiKeyChanges = Static<typeof ApiKeyChanges>
 export type ApiKeyQuery = Static<typeof ApiKeyQuery>

@@ -1,6 +1,6 @@
-import { PageQuery, Pagination } from '@atrium/kernel/http'
+import { PageQuery } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Actor, oneOf, optionalText, requiredText, Timestamp, Uuid } from './common.ts'
+import { Actor, listOf, oneOf, optionalText, requiredText, Timestamp, Uuid } from './common.ts'
 
 const Stage = oneOf('Dev', 'Int', 'Prod')
 const CdhType = oneOf('Provider', 'UseCase')
@@ -45,7 +45,7 @@ export const CdhLinkQuery = Type.Object({
   stage: Type.Optional(Stage),
   cdhType: Type.Optional(CdhType),
 })
-export const CdhLinkList = Type.Object({ data: Type.Array(CdhLink), pagination: Pagination })
+export const CdhLinkList = listOf(CdhLink)
 export const CdhLinkParams = Type.Object({ spaceId: Type.String(), cdhworkspaceId: Uuid })
 
 export type CdhLinkInput = Static<typeof CdhLinkInput>

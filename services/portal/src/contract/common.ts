@@ -1,4 +1,6 @@
-import Type from 'typebox'
+import type { Readable } from 'node:stream'
+import { Pagination } from '@atrium/kernel/http'
+import Type, { type Static, type TSchema } from 'typebox'
 
 /** One of a few words; plain `enum`, which serialises faster than a union of constants. */
 export const oneOf = <const V extends readonly string[]>(...values: V) =>
@@ -25,6 +27,16 @@ export const Role = oneOf('owner', 'member')
 /** Who created or changed a row; of a client or a key, `qxId` is its id. */
 export const Actor = Type.Object({ qxId: Type.String(), name: Type.String() })
 
+/** One page of a list. */
+export interface Page<Item> {
+  readonly data: readonly Item[]
+  readonly pagination: Static<typeof Pagination>
+}
+
+/** A paged list: an object in the contract; in the handler a page, or a stream of all rows. */
+export const listOf = <S extends TSchema>(item: S) =>
+  Type.Unsafe<Page<Static<S>> | Readable>(Type.Object({ data: Type.Array(item), pagination: Pagination }))
+
 export const SpaceParams = Type.Object({ spaceId: Type.String() })
 
 export const ErrorBody = Type.Object({
@@ -37,6 +49,11 @@ export function errors<const S extends number>(...statuses: S[]) {
     S | 401 | 500,
     typeof ErrorBody
   >
+}
+
+/** An optional body: what an absent one reads as. */
+export const emptyBody = async (request: { body: unknown }): Promise<void> => {
+  request.body ??= {}
 }
 
 /** What a route that reads a body answers to one that is malformed or too large. */

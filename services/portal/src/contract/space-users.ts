@@ -1,6 +1,6 @@
-import { PageQuery, Pagination } from '@atrium/kernel/http'
+import { PageQuery } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { MailAddress, optionalText, QNumber, Role, requiredText, Timestamp } from './common.ts'
+import { listOf, MailAddress, optionalText, QNumber, Role, requiredText, Timestamp } from './common.ts'
 
 export const SpaceUserInput = Type.Object({
   qNumber: QNumber,
@@ -26,7 +26,7 @@ export const AddedSpaceUser = Type.Object({ ...core, createdAt: Timestamp })
 export const ModifiedSpaceUser = Type.Object({ ...core, modifiedAt: Timestamp })
 
 export const SpaceUserQuery = Type.Object({ ...PageQuery.properties, role: Type.Optional(Role) })
-export const SpaceUserList = Type.Object({ data: Type.Array(SpaceUser), pagination: Pagination })
+export const SpaceUserList = listOf(SpaceUser)
 
 export type SpaceUserInput = Static<typeof SpaceUserInput>
 export type SpaceUserQuery = Static<typeof SpaceUserQuery>

@@ -1,6 +1,6 @@
-import { PageQuery, Pagination } from '@atrium/kernel/http'
+import { PageQuery } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { MailAddress, optionalText, QNumber, requiredText, Timestamp, Uuid } from './common.ts'
+import { listOf, MailAddress, optionalText, QNumber, requiredText, Timestamp, Uuid } from './common.ts'
 
 export const SuperuserInput = Type.Object({
   qNumber: QNumber,
@@ -25,7 +25,7 @@ export const Superuser = Type.Object({
 })
 
 export const SuperuserQuery = PageQuery
-export const SuperuserList = Type.Object({ data: Type.Array(Superuser), pagination: Pagination })
+export const SuperuserList = listOf(Superuser)
 export const SuperuserParams = Type.Object({ userId: Uuid })
 
 export type SuperuserInput = Static<typeof SuperuserInput>

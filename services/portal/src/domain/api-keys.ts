@@ -1,12 +1,25 @@
+import type { Principal } from '@atrium/access'
 import { isForeignKeyViolation } from '@atrium/kernel/db'
-import { invalidInput } from '@atrium/kernel/errors'
+import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
-import { apiKeyNotFound, missed, spaceNotFound } from '../errors.ts'
-import { type ApiKeyRow, findApiKey, insertApiKey, revokeApiKeyById } from '../queries/api-keys.ts'
-import type { Actor } from '../queries/stamps.ts'
+import type { ApiKeyChanges } from '../contract/api-keys.ts'
+import { apiKeyNotFound, keyNotUsable, missed, onlySuperusersRaiseLimits, spaceNotFound } from '../errors.ts'
+import {
+  type ApiKeyRow,
+  findApiKey,
+  insertApiKey,
+  lockApiKey,
+  replaceKeyValue,
+  revokeApiKeyById,
+  selectKeyHashes,
+  updateApiKeyById,
+} from '../queries/api-keys.ts'
+import type { PortalTransaction } from '../queries/tables.ts'
 import { subjectOf } from './access-changes.ts'
+import { type Act, recordAudit } from './audit.ts'
 import type { PortalContext } from './context.ts'
 import { createKey } from './key-ring.ts'
+import { parseBudget } from './money.ts'
 
 const DAY_MS = 86_400_000
 
@@ -18,21 +31,32 @@ export async function createApiKey(
   ctx: PortalContext,
   spaceId: string,
   input: { name: string; expiryDate?: string | undefined },
-  actor: Actor,
+  act: Act,
 ): Promise<{ row: ApiKeyRow; value: string }> {
-  const expiresAt = expiryOf(input.expiryDate, ctx.env.ATRIUM_API_KEY_DAYS ?? 365)
+  const defaultDays = ctx.env.ATRIUM_API_KEY_DAYS ?? 365
+  const expiresAt = expiryOf(input.expiryDate) ?? new Date(Date.now() + defaultDays * DAY_MS)
   const { value, hash, lastFour } = createKey()
   const key = { spaceId, keyId: newId(), name: input.name, hash, lastFour, expiresAt }
   try {
-    const row = await ctx.changes.commit([subjectOf.key(hash)], (trx) => insertApiKey(trx, key, actor))
+    const row = await ctx.changes.commit([subjectOf.key(hash)], async (trx) => {
+      const after = await insertApiKey(trx, key, act)
+      await recordAudit(trx, act, { ...resource(spaceId, key.keyId), after })
+      return after
+    })
     return { row, value }
   } catch (error) {
     throw isForeignKeyViolation(error) ? spaceNotFound(spaceId) : error
   }
 }
 
-function expiryOf(given: string | undefined, defaultDays: number): Date {
-  if (given === undefined) return new Date(Date.now() + defaultDays * DAY_MS)
+const resource = (spaceId: string, keyId: string) => ({
+  spaceId,
+  resourceType: 'api-key',
+  resourceId: keyId,
+})
+
+function expiryOf(given: string | undefined): Date | undefined {
+  if (given === undefined) return undefined
   const date = new Date(given)
   // A leap second is a valid time of day, but not for Date.
   if (Number.isNaN(date.getTime())) throw invalidInput('body.expiryDate', 'must be an ISO 8601 date and time')
@@ -40,18 +64,100 @@ function expiryOf(given: string | undefined, defaultDays: number): Date {
   return date
 }
 
-/** Revokes a key in every process; revoking it again changes nothing. @throws AppError 404, 412 */
+/** Changes a key under lock; every process forgets what it knew by any of the key's values. @throws AppError 404 */
+async function changeKey<T>(
+  ctx: PortalContext,
+  spaceId: string,
+  keyId: string,
+  change: (trx: PortalTransaction, before: ApiKeyRow) => Promise<T>,
+): Promise<T> {
+  const hashes = await selectKeyHashes(ctx.db, spaceId, keyId)
+  if (hashes.length === 0) throw apiKeyNotFound(keyId)
+  return ctx.changes.commit(hashes.map(subjectOf.key), async (trx) => {
+    const before = await lockApiKey(trx, spaceId, keyId)
+    if (before === undefined) throw apiKeyNotFound(keyId)
+    return change(trx, before)
+  })
+}
+
+function demandVersion(row: ApiKeyRow, versions: readonly number[] | undefined): void {
+  if (versions !== undefined && !versions.includes(row.version)) throw preconditionFailed()
+}
+
+/**
+ * Changes a key's name, expiry and limits.
+ * @throws AppError 400, 403 when somebody who is no superuser raises the rate, 404, 409 for a revoked key, 412
+ */
+export async function updateApiKey(
+  ctx: PortalContext,
+  spaceId: string,
+  keyId: string,
+  changes: ApiKeyChanges,
+  caller: Principal,
+  act: Act,
+  versions: readonly number[] | undefined,
+): Promise<ApiKeyRow> {
+  const { name, requestsPerMinute, monthlyBudget: budget } = changes
+  const expiresAt = expiryOf(changes.expiryDate)
+  const monthlyBudget = typeof budget === 'number' ? parseBudget('body.monthlyBudget', budget) : budget
+  const isSuperuser = await ctx.access.directory.isSuperuser(caller)
+  return changeKey(ctx, spaceId, keyId, async (trx, before) => {
+    demandVersion(before, versions)
+    if (before.status === 'Revoked') throw keyNotUsable('revoked')
+    if (!isSuperuser && isRaised(before.requests_per_minute, requestsPerMinute)) {
+      throw onlySuperusersRaiseLimits()
+    }
+    const fields = { name, expiresAt, requestsPerMinute, monthlyBudget }
+    const after = await updateApiKeyById(trx, spaceId, keyId, fields, act)
+    await recordAudit(trx, act, { ...resource(spaceId, keyId), before, after })
+    return after
+  })
+}
+
+/** Without a limit of its own a key has the operator's, which its owner must not replace by a higher one. */
+const isRaised = (from: number | null, to: number | null | undefined): boolean =>
+  to !== undefined && to !== from && (from === null || to === null || to > from)
+
+/**
+ * Gives a key a new value; the old one works for `overlapSeconds` more. Both are the same key: its costs go on.
+ * @throws AppError 404, 409 for a revoked or expired key, 412
+ */
+export async function rotateApiKey(
+  ctx: PortalContext,
+  spaceId: string,
+  keyId: string,
+  overlapSeconds: number,
+  act: Act,
+  versions: readonly number[] | undefined,
+): Promise<{ row: ApiKeyRow; value: string; formerValidUntil: Date }> {
+  const { value, hash, lastFour } = createKey()
+  return changeKey(ctx, spaceId, keyId, async (trx, before) => {
+    demandVersion(before, versions)
+    if (before.status === 'Revoked') throw keyNotUsable('revoked')
+    if (before.expires_at.getTime() <= Date.now()) throw keyNotUsable('expired')
+    const end = Math.min(Date.now() + overlapSeconds * 1000, before.expires_at.getTime())
+    const formerValidUntil = new Date(end)
+    const row = await replaceKeyValue(trx, before, { hash, lastFour }, formerValidUntil, act)
+    const after = { ...row, formerValidUntil }
+    await recordAudit(trx, act, { ...resource(spaceId, keyId), before, after })
+    return { row, value, formerValidUntil }
+  })
+}
+
+/** Revokes a key, with its former values, in every process; revoking it again changes nothing. @throws AppError 404, 412 */
 export async function revokeApiKey(
   ctx: PortalContext,
   spaceId: string,
   keyId: string,
-  actor: Actor,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<void> {
-  const key = await findApiKey(ctx.db, spaceId, keyId)
-  if (key === undefined) throw apiKeyNotFound(keyId)
-  await ctx.changes.commit([subjectOf.key(key.key_hash.toString('hex'))], async (trx) => {
-    if (await revokeApiKeyById(trx, spaceId, keyId, actor, versions)) return
+  await changeKey(ctx, spaceId, keyId, async (trx, before) => {
+    const after = await revokeApiKeyById(trx, spaceId, keyId, act, versions)
+    if (after !== undefined) {
+      await recordAudit(trx, act, { ...resource(spaceId, keyId), before, after })
+      return
+    }
     const now = await findApiKey(trx, spaceId, keyId)
     if (now?.status !== 'Revoked') throw missed(now !== undefined, apiKeyNotFound(keyId))
   })

@@ -11,7 +11,7 @@ import {
   lockCdhLink,
   updateCdhLinkById,
 } from '../queries/cdh-links.ts'
-import type { Actor } from '../queries/stamps.ts'
+import { type Act, recordAudit } from './audit.ts'
 import type { PortalContext } from './context.ts'
 
 type AddressParts = Pick<CdhLinkFields, 'cdhHub' | 'cdhProviderId' | 'cdhUseCaseId' | 'cdhEnvAccountID'>
@@ -52,15 +52,25 @@ export async function createCdhLink(
   ctx: PortalContext,
   spaceId: string,
   input: CdhLinkInput,
-  actor: Actor,
+  act: Act,
 ): Promise<CdhLinkRow> {
   const link = completed(input)
   try {
-    return await insertCdhLink(ctx.db, spaceId, newId(), link, actor)
+    return await ctx.db.transaction().execute(async (trx) => {
+      const after = await insertCdhLink(trx, spaceId, newId(), link, act)
+      await recordAudit(trx, act, { ...resource(spaceId, after.cdh_workspace_id), after })
+      return after
+    })
   } catch (error) {
     throw explain(error, link.name, spaceId)
   }
 }
+
+const resource = (spaceId: string, linkId: string) => ({
+  spaceId,
+  resourceType: 'cdh-link',
+  resourceId: linkId,
+})
 
 function checked(
   row: CdhLinkRow | undefined,
@@ -78,14 +88,16 @@ export async function updateCdhLink(
   spaceId: string,
   linkId: string,
   changes: CdhLinkChanges,
-  actor: Actor,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<CdhLinkRow> {
   try {
     return await ctx.db.transaction().execute(async (trx) => {
       // Whether the whole is valid depends on old and new fields, so the row is held meanwhile.
       const old = checked(await lockCdhLink(trx, spaceId, linkId), linkId, versions)
-      return updateCdhLinkById(trx, spaceId, linkId, completed(merged(old, changes)), actor)
+      const after = await updateCdhLinkById(trx, spaceId, linkId, completed(merged(old, changes)), act)
+      await recordAudit(trx, act, { ...resource(spaceId, linkId), before: old, after })
+      return after
     })
   } catch (error) {
     throw explain(error, changes.name ?? '', spaceId)
@@ -107,10 +119,12 @@ export async function deleteCdhLink(
   ctx: PortalContext,
   spaceId: string,
   linkId: string,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<void> {
   await ctx.db.transaction().execute(async (trx) => {
-    checked(await lockCdhLink(trx, spaceId, linkId), linkId, versions)
+    const before = checked(await lockCdhLink(trx, spaceId, linkId), linkId, versions)
     await deleteCdhLinkById(trx, spaceId, linkId)
+    await recordAudit(trx, act, { ...resource(spaceId, linkId), before })
   })
 }

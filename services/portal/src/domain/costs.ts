@@ -4,6 +4,7 @@ import { newId } from '@atrium/kernel/ids'
 import type { CostEntryInput } from '../contract/costs.ts'
 import { spaceNotFound } from '../errors.ts'
 import {
+  addMonthlySpend,
   addUsage,
   type CostSum,
   insertCostEntry,
@@ -11,8 +12,8 @@ import {
   sumEntries,
   type UsageEntry,
 } from '../queries/costs.ts'
-import type { Actor } from '../queries/stamps.ts'
 import type { PortalDb, StatementRunner } from '../queries/tables.ts'
+import { type Act, recordAudit } from './audit.ts'
 import { parseAmount, plainDecimal, sumOf } from './money.ts'
 import { isCompleted, spanOf } from './months.ts'
 
@@ -38,7 +39,7 @@ export async function recordCost(
   spaceId: string,
   input: CostEntryInput,
   amountText: string,
-  actor: Actor,
+  act: Act,
 ): Promise<RecordedCost> {
   if (input.day < EARLIEST) throw invalidInput('body.day', `must be ${EARLIEST} or later`)
   const amount = parseAmount('body.calculatedCost', amountText)
@@ -57,7 +58,10 @@ export async function recordCost(
     description: input.description ?? '',
   }
   try {
-    await insertCostEntry(db, entry, actor)
+    await db.transaction().execute(async (trx) => {
+      await insertCostEntry(trx, entry, act)
+      await recordAudit(trx, act, { spaceId, resourceType: 'cost', resourceId: entryId, after: entry })
+    })
   } catch (error) {
     throw isForeignKeyViolation(error) ? spaceNotFound(spaceId) : error
   }
@@ -130,8 +134,8 @@ function reportOf(currency: string, sums: readonly CostSum[]): CurrencyReport {
 export type UsageCost = UsageEntry
 
 /**
- * Records gateway use as cost, one entry per space, day, key, model and currency, which grows. One
- * statement whatever the number of rows; use of spaces that are gone is dropped.
+ * Records gateway use as cost, one entry per space, day, key, model and currency, which grows, and adds it to
+ * what budgets are compared with. Two statements whatever the number of rows; use of spaces that are gone is dropped.
  * @param trx the caller's transaction: whatever else it writes is committed together with this
  */
 export async function recordUsage(trx: StatementRunner, rows: readonly UsageCost[]): Promise<void> {
@@ -142,6 +146,7 @@ export async function recordUsage(trx: StatementRunner, rows: readonly UsageCost
     merged,
     merged.map(() => newId()),
   )
+  await addMonthlySpend(trx, merged)
 }
 
 const usageKey = (row: UsageCost): string =>

@@ -15,8 +15,16 @@ export function createKey(): { value: string; hash: string; lastFour: string } {
 /** SHA-256, hex. A key is 122 random bits, so there is nothing a slow hash would protect. */
 export const hashKey = (rawKey: string): string => hash('sha256', rawKey.toLowerCase(), 'hex')
 
+/** A key, and what the gateway must know before it serves it. */
+export interface LimitedKey extends KeyPrincipal {
+  /** Calls in a minute, instead of the gateway's own limit; null: that one holds. */
+  readonly requestsPerMinute: number | null
+  /** Whose budget of the running month (UTC) is used up, the key's or its space's; null: neither. */
+  readonly usedUpBudget: 'key' | 'space' | null
+}
+
 export type KeyLookup =
-  | { readonly status: 'valid'; readonly principal: KeyPrincipal }
+  | { readonly status: 'valid'; readonly principal: LimitedKey }
   | { readonly status: 'unknown' | 'revoked' | 'expired' }
 
 interface Remembered {
@@ -39,8 +47,11 @@ const EXPIRED: KeyLookup = { status: 'expired' }
 function lookupOf(row: StoredKey | undefined): KeyLookup {
   if (row === undefined) return UNKNOWN
   if (row.status === 'Revoked') return REVOKED
-  const { keyId, spaceId, name } = row
-  return { status: 'valid', principal: { kind: 'key', keyId, spaceId, name } }
+  const { keyId, spaceId, name, requestsPerMinute, usedUpBudget } = row
+  return {
+    status: 'valid',
+    principal: { kind: 'key', keyId, spaceId, name, requestsPerMinute, usedUpBudget },
+  }
 }
 
 /**

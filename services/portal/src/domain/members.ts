@@ -1,18 +1,20 @@
 import { isForeignKeyViolation, isUniqueViolation } from '@atrium/kernel/db'
-import { isUuid, newId } from '@atrium/kernel/ids'
+import { isUuid } from '@atrium/kernel/ids'
 import type { SpaceUserInput } from '../contract/space-users.ts'
 import { alreadyInSpace, membershipNotFound, missed, spaceNotFound } from '../errors.ts'
 import {
   deleteMembership,
   findMember,
   insertMembership,
+  lockMembership,
   type MemberRow,
   updateRole,
 } from '../queries/memberships.ts'
-import { upsertPerson } from '../queries/people.ts'
-import type { Role } from '../queries/tables.ts'
+import type { PortalTransaction, Role } from '../queries/tables.ts'
 import { subjectOf } from './access-changes.ts'
+import { type Act, recordAudit } from './audit.ts'
 import type { PortalContext } from './context.ts'
+import { bringPersonUpToDate } from './people.ts'
 
 /**
  * Adds a person to a space; the person's record is made, or brought up to date, on the way.
@@ -22,18 +24,50 @@ export async function addMember(
   ctx: PortalContext,
   spaceId: string,
   input: SpaceUserInput,
+  act: Act,
 ): Promise<MemberRow> {
   try {
-    return await ctx.changes.commit([subjectOf.user(input.qNumber)], async (trx) => {
-      const person = await upsertPerson(trx, newId(), input)
-      const added = await insertMembership(trx, spaceId, person.user_id, input.role)
-      return { ...person, ...added, role: input.role, modified_at: added.created_at }
-    })
+    return await ctx.changes.commit([subjectOf.user(input.qNumber)], (trx) =>
+      joinSpace(trx, spaceId, input, act),
+    )
   } catch (error) {
     if (isUniqueViolation(error, 'memberships_pkey')) throw alreadyInSpace(input.qNumber)
     throw isForeignKeyViolation(error) ? spaceNotFound(spaceId) : error
   }
 }
+
+/**
+ * Makes the person a member inside the caller's transaction, which must announce them.
+ * @throws the unique violation of `memberships_pkey`, or the foreign-key violation of the space
+ */
+export async function joinSpace(
+  trx: PortalTransaction,
+  spaceId: string,
+  input: SpaceUserInput,
+  act: Act,
+): Promise<MemberRow> {
+  const person = await bringPersonUpToDate(trx, input, act)
+  const added = await insertMembership(trx, spaceId, person.user_id, input.role)
+  const { user_id, q_number, name, department, mail_address } = person
+  const after: MemberRow = {
+    user_id,
+    q_number,
+    name,
+    department,
+    mail_address,
+    ...added,
+    role: input.role,
+    modified_at: added.created_at,
+  }
+  await recordAudit(trx, act, { ...resource(spaceId, user_id), after })
+  return after
+}
+
+const resource = (spaceId: string, userId: string) => ({
+  spaceId,
+  resourceType: 'member',
+  resourceId: userId,
+})
 
 /** @throws AppError 404, 412 */
 export async function changeRole(
@@ -41,14 +75,18 @@ export async function changeRole(
   spaceId: string,
   userId: string,
   role: Role,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<MemberRow> {
-  const member = await memberOf(ctx, spaceId, userId)
-  return ctx.changes.commit([subjectOf.user(member.q_number)], async (trx) => {
+  const { q_number: qNumber } = await memberOf(ctx, spaceId, userId)
+  return ctx.changes.commit([subjectOf.user(qNumber)], async (trx) => {
+    await lockMembership(trx, spaceId, userId)
+    const before = await findMember(trx, spaceId, userId)
     const isChanged = await updateRole(trx, spaceId, userId, role, versions)
-    const now = await findMember(trx, spaceId, userId)
-    if (!isChanged || now === undefined) throw missed(now !== undefined, membershipNotFound(userId))
-    return now
+    const after = await findMember(trx, spaceId, userId)
+    if (!isChanged || after === undefined) throw missed(after !== undefined, membershipNotFound(userId))
+    await recordAudit(trx, act, { ...resource(spaceId, userId), before, after })
+    return after
   })
 }
 
@@ -57,12 +95,16 @@ export async function removeMember(
   ctx: PortalContext,
   spaceId: string,
   userId: string,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<void> {
-  const member = await memberOf(ctx, spaceId, userId)
-  await ctx.changes.commit([subjectOf.user(member.q_number)], async (trx) => {
-    if (await deleteMembership(trx, spaceId, userId, versions)) return
-    throw missed((await findMember(trx, spaceId, userId)) !== undefined, membershipNotFound(userId))
+  const { q_number: qNumber } = await memberOf(ctx, spaceId, userId)
+  await ctx.changes.commit([subjectOf.user(qNumber)], async (trx) => {
+    await lockMembership(trx, spaceId, userId)
+    const before = await findMember(trx, spaceId, userId)
+    const isDeleted = await deleteMembership(trx, spaceId, userId, versions)
+    if (!isDeleted) throw missed(before !== undefined, membershipNotFound(userId))
+    await recordAudit(trx, act, { ...resource(spaceId, userId), before })
   })
 }
 

@@ -5,18 +5,28 @@ import { missed, spaceNotFound } from '../errors.ts'
 import { inBatches } from '../queries/listing.ts'
 import {
   insertSpace,
+  lockSpace,
   type SpaceDetailRow,
   type SpaceRow,
   selectSpaceDetail,
   selectSpaces,
   updateSpaceById,
 } from '../queries/spaces.ts'
-import type { Actor } from '../queries/stamps.ts'
+import { type Act, recordAudit } from './audit.ts'
 import type { PortalContext } from './context.ts'
 
 /** Makes a space. Whoever makes it does not become a member by that. */
-export async function createSpace(ctx: PortalContext, input: SpaceInput, actor: Actor): Promise<SpaceRow> {
-  return insertSpace(ctx.db, newId(), input, actor)
+export async function createSpace(ctx: PortalContext, input: SpaceInput, act: Act): Promise<SpaceRow> {
+  return ctx.db.transaction().execute(async (trx) => {
+    const row = await insertSpace(trx, newId(), input, act)
+    await recordAudit(trx, act, {
+      spaceId: row.space_id,
+      resourceType: 'space',
+      resourceId: row.space_id,
+      after: row,
+    })
+    return row
+  })
 }
 
 /** All spaces for a superuser, else those where the caller has a role. */
@@ -49,11 +59,14 @@ export async function updateSpace(
   ctx: PortalContext,
   spaceId: string,
   changes: SpaceChanges,
-  actor: Actor,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<SpaceRow> {
-  const row = await updateSpaceById(ctx.db, spaceId, changes, actor, versions)
-  // The guard has seen the space, so only its version can be another.
-  if (row === undefined) throw missed(versions !== undefined, spaceNotFound(spaceId))
-  return row
+  return ctx.db.transaction().execute(async (trx) => {
+    const before = await lockSpace(trx, spaceId)
+    const after = await updateSpaceById(trx, spaceId, changes, act, versions)
+    if (after === undefined) throw missed(before !== undefined, spaceNotFound(spaceId))
+    await recordAudit(trx, act, { spaceId, resourceType: 'space', resourceId: spaceId, before, after })
+    return after
+  })
 }

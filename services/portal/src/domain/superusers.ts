@@ -1,56 +1,65 @@
 import { isUniqueViolation } from '@atrium/kernel/db'
-import { newId } from '@atrium/kernel/ids'
 import type { SuperuserChanges, SuperuserInput } from '../contract/superusers.ts'
 import { missed, qNumberTaken, superuserExists, superuserNotFound } from '../errors.ts'
 import { upsertSuperuserClient } from '../queries/clients.ts'
 import {
   findSuperuser,
+  lockSuperuser,
   type PersonRow,
   setSuperuser,
   updateSuperuserById,
-  upsertPerson,
 } from '../queries/people.ts'
-import type { Actor } from '../queries/stamps.ts'
+import type { PortalTransaction } from '../queries/tables.ts'
 import { subjectOf } from './access-changes.ts'
+import { type Act, recordAudit, systemAct } from './audit.ts'
 import type { PortalContext } from './context.ts'
+import { bringPersonUpToDate } from './people.ts'
 
 /** Makes a person superuser. @throws AppError 400 when they are one already */
 export async function createSuperuser(
   ctx: Pick<PortalContext, 'changes'>,
   input: SuperuserInput,
-  actor: Actor,
+  act: Act,
 ): Promise<PersonRow> {
   return ctx.changes.commit([subjectOf.user(input.qNumber)], async (trx) => {
-    const person = await upsertPerson(trx, newId(), input)
-    if (person.is_superuser) throw superuserExists(input.qNumber)
-    return setSuperuser(trx, person.user_id, actor.qxId)
+    const before = await bringPersonUpToDate(trx, input, act)
+    if (before.is_superuser) throw superuserExists(input.qNumber)
+    return appoint(trx, before, act)
   })
 }
+
+async function appoint(trx: PortalTransaction, before: PersonRow, act: Act): Promise<PersonRow> {
+  const after = await setSuperuser(trx, before.user_id, act.qxId)
+  await recordAudit(trx, act, { ...resource(before.user_id), before, after })
+  return after
+}
+
+const resource = (userId: string) => ({ spaceId: null, resourceType: 'superuser', resourceId: userId })
 
 /** @throws AppError 400 when the new Q number is another person's, 404, 412 */
 export async function updateSuperuser(
   ctx: PortalContext,
   userId: string,
   changes: SuperuserChanges,
-  actor: Actor,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<PersonRow> {
-  const before = await findSuperuser(ctx.db, userId)
-  if (before === undefined) throw superuserNotFound(userId)
-  const subjects = [before.q_number, changes.qNumber ?? before.q_number].map(subjectOf.user)
+  const found = await findSuperuser(ctx.db, userId)
+  if (found === undefined) throw superuserNotFound(userId)
+  const subjects = [found.q_number, changes.qNumber ?? found.q_number].map(subjectOf.user)
   try {
     return await ctx.changes.commit(subjects, async (trx) => {
-      const row = await updateSuperuserById(trx, userId, changes, actor.qxId, versions)
-      if (row === undefined) throw missed(versions !== undefined, superuserNotFound(userId))
-      return row
+      const before = await lockSuperuser(trx, userId)
+      const after = await updateSuperuserById(trx, userId, changes, act.qxId, versions)
+      if (after === undefined) throw missed(before !== undefined, superuserNotFound(userId))
+      await recordAudit(trx, act, { ...resource(userId), before, after })
+      return after
     })
   } catch (error) {
     if (isUniqueViolation(error, 'people_q_number_unique')) throw qNumberTaken(changes.qNumber ?? '')
     throw error
   }
 }
-
-const SYSTEM = 'system'
 
 /** For the first start: makes the person superuser, whoever they were before. */
 export async function ensureSuperuser(
@@ -59,8 +68,9 @@ export async function ensureSuperuser(
 ): Promise<void> {
   const { qNumber, name, mailAddress = '' } = person
   await ctx.changes.commit([subjectOf.user(qNumber)], async (trx) => {
-    const row = await upsertPerson(trx, newId(), { qNumber, name, mailAddress })
-    if (!row.is_superuser) await setSuperuser(trx, row.user_id, SYSTEM)
+    const act = systemAct('makeSuperuser')
+    const person = await bringPersonUpToDate(trx, { qNumber, name, mailAddress }, act)
+    if (!person.is_superuser) await appoint(trx, person, act)
   })
 }
 
@@ -69,5 +79,11 @@ export async function ensureSuperuserClient(
   ctx: Pick<PortalContext, 'changes'>,
   client: { clientId: string; name: string },
 ): Promise<void> {
-  await ctx.changes.commit([subjectOf.client(client.clientId)], (trx) => upsertSuperuserClient(trx, client))
+  const { clientId } = client
+  await ctx.changes.commit([subjectOf.client(clientId)], async (trx) => {
+    await upsertSuperuserClient(trx, client)
+    const after = { ...client, superuser: true }
+    const change = { spaceId: null, resourceType: 'client', resourceId: clientId, after }
+    await recordAudit(trx, systemAct('makeSuperuserClient'), change)
+  })
 }

@@ -1,20 +1,22 @@
 import type { Principal } from '@atrium/access'
 import { isForeignKeyViolation, isUniqueViolation } from '@atrium/kernel/db'
+import { preconditionFailed } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
 import type { WorkspaceChanges, WorkspaceInput } from '../contract/workspaces.ts'
-import { missed, namespaceExists, spaceNotFound, workspaceNotFound } from '../errors.ts'
+import { namespaceExists, spaceNotFound, workspaceNotFound } from '../errors.ts'
 import { inBatches } from '../queries/listing.ts'
-import type { Actor } from '../queries/stamps.ts'
+import type { PortalTransaction } from '../queries/tables.ts'
 import {
   deleteWorkspaceById,
-  findWorkspace,
   insertWorkspace,
+  lockWorkspace,
   type SpaceWorkspacesRow,
   selectSpacesWithWorkspaces,
   selectWorkspaces,
   updateWorkspaceById,
   type WorkspaceRow,
 } from '../queries/workspaces.ts'
+import { type Act, recordAudit } from './audit.ts'
 import type { PortalContext } from './context.ts'
 
 interface Page {
@@ -33,10 +35,14 @@ export async function createWorkspace(
   ctx: PortalContext,
   spaceId: string,
   input: WorkspaceInput,
-  actor: Actor,
+  act: Act,
 ): Promise<WorkspaceRow> {
   try {
-    return await insertWorkspace(ctx.db, spaceId, newId(), input, actor)
+    return await ctx.db.transaction().execute(async (trx) => {
+      const after = await insertWorkspace(trx, spaceId, newId(), input, act)
+      await recordAudit(trx, act, { ...resource(spaceId, after.workspace_id), after })
+      return after
+    })
   } catch (error) {
     throw explain(error, input.namespaceName, spaceId)
   }
@@ -60,17 +66,20 @@ export async function updateWorkspace(
   spaceId: string,
   workspaceId: string,
   changes: WorkspaceChanges,
-  actor: Actor,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<WorkspaceRow> {
-  let row: WorkspaceRow | undefined
   try {
-    row = await updateWorkspaceById(ctx.db, spaceId, workspaceId, changes, actor, versions)
+    return await ctx.db.transaction().execute(async (trx) => {
+      const before = await lockedWorkspace(trx, spaceId, workspaceId)
+      const after = await updateWorkspaceById(trx, spaceId, workspaceId, changes, act, versions)
+      if (after === undefined) throw preconditionFailed()
+      await recordAudit(trx, act, { ...resource(spaceId, workspaceId), before, after })
+      return after
+    })
   } catch (error) {
     throw explain(error, changes.namespaceName, spaceId)
   }
-  if (row === undefined) throw await whyMissed(ctx, spaceId, workspaceId)
-  return row
 }
 
 /** @throws AppError 404, 412 */
@@ -78,15 +87,30 @@ export async function deleteWorkspace(
   ctx: PortalContext,
   spaceId: string,
   workspaceId: string,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<void> {
-  if (await deleteWorkspaceById(ctx.db, spaceId, workspaceId, versions)) return
-  throw await whyMissed(ctx, spaceId, workspaceId)
+  await ctx.db.transaction().execute(async (trx) => {
+    const before = await lockedWorkspace(trx, spaceId, workspaceId)
+    if (!(await deleteWorkspaceById(trx, spaceId, workspaceId, versions))) throw preconditionFailed()
+    await recordAudit(trx, act, { ...resource(spaceId, workspaceId), before })
+  })
 }
 
-async function whyMissed(ctx: PortalContext, spaceId: string, workspaceId: string) {
-  const row = await findWorkspace(ctx.db, spaceId, workspaceId)
-  return missed(row !== undefined, workspaceNotFound(workspaceId))
+const resource = (spaceId: string, workspaceId: string) => ({
+  spaceId,
+  resourceType: 'workspace',
+  resourceId: workspaceId,
+})
+
+async function lockedWorkspace(
+  trx: PortalTransaction,
+  spaceId: string,
+  workspaceId: string,
+): Promise<WorkspaceRow> {
+  const row = await lockWorkspace(trx, spaceId, workspaceId)
+  if (row === undefined) throw workspaceNotFound(workspaceId)
+  return row
 }
 
 /** Spaces with workspaces (on one cluster, when named): all for a superuser client, else those it has a role in. */

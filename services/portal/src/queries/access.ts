@@ -3,11 +3,33 @@ import type { Role } from './tables.ts'
 
 const SUPERUSER = {
   user: 'SELECT is_superuser FROM portal.people WHERE q_number = $1',
-  client: 'SELECT is_superuser FROM portal.client_principals WHERE client_id = $1',
+  client: `SELECT is_superuser FROM portal.client_principals WHERE client_id = $1 AND status = 'Active'`,
 } as const
 
-/** Reads that every request waits for: prepared statements, without a query builder in between. */
-export function createAccessQueries(pool: Pool) {
+/** By the value it has now or, until their end, by those that it had before it was rotated. */
+const KEY_BY_HASH = `WITH found AS (
+    SELECT space_id, key_id, NULL::timestamptz AS valid_until FROM portal.api_keys WHERE key_hash = $1
+    UNION ALL
+    SELECT space_id, key_id, valid_until FROM portal.former_key_values WHERE key_hash = $1
+  ), running AS (
+    SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date AS month
+  )
+  SELECT k.key_id AS "keyId", k.space_id AS "spaceId", k.name, k.status,
+         least(k.expires_at, f.valid_until) AS "expiresAt", k.requests_per_minute AS "requestsPerMinute",
+         CASE WHEN k.monthly_budget <= coalesce(used.amount, 0) THEN 'key'
+              WHEN b.monthly_budget <= coalesce(all_used.amount, 0) THEN 'space' END AS "usedUpBudget"
+    FROM found f CROSS JOIN running r JOIN portal.api_keys k USING (space_id, key_id)
+    LEFT JOIN portal.space_budgets b ON b.space_id = k.space_id
+    LEFT JOIN portal.key_monthly_spend used
+      ON used.space_id = k.space_id AND used.month = r.month AND used.key_id = k.key_id AND used.currency = $2
+    LEFT JOIN portal.space_monthly_spend all_used
+      ON all_used.space_id = k.space_id AND all_used.month = r.month AND all_used.currency = $2`
+
+/**
+ * Reads that every request waits for: prepared statements, without a query builder in between.
+ * @param currency the platform's, in which budgets are set
+ */
+export function createAccessQueries(pool: Pool, currency: string) {
   async function first<Row extends object>(name: string, text: string, values: unknown[]) {
     const { rows } = await pool.query<Row>({ name, text, values })
     return rows[0]
@@ -45,7 +67,9 @@ export function createAccessQueries(pool: Pool) {
       const row = await first<{ role: Role | null }>(
         'portal-client-role',
         `SELECT g.role FROM portal.spaces s
-           LEFT JOIN portal.client_grants g ON g.space_id = s.space_id AND g.client_id = $2
+           LEFT JOIN (portal.client_grants g JOIN portal.client_principals c
+                        ON c.client_id = g.client_id AND c.client_id = $2 AND c.status = 'Active')
+             ON g.space_id = s.space_id
           WHERE s.space_id = $1`,
         [spaceId, clientId],
       )
@@ -53,12 +77,7 @@ export function createAccessQueries(pool: Pool) {
     },
 
     async keyByHash(hash: string): Promise<StoredKey | undefined> {
-      return first<StoredKey>(
-        'portal-key-by-hash',
-        `SELECT key_id AS "keyId", space_id AS "spaceId", name, status, expires_at AS "expiresAt"
-           FROM portal.api_keys WHERE key_hash = $1`,
-        [Buffer.from(hash, 'hex')],
-      )
+      return first<StoredKey>('portal-key-by-hash', KEY_BY_HASH, [Buffer.from(hash, 'hex'), currency])
     },
   }
 }
@@ -69,6 +88,10 @@ export interface StoredKey {
   readonly name: string
   readonly status: 'Active' | 'Revoked'
   readonly expiresAt: Date
+  /** Null: the gateway's own limit holds. */
+  readonly requestsPerMinute: number | null
+  /** Whose budget of the running month is used up. */
+  readonly usedUpBudget: 'key' | 'space' | null
 }
 
 export type AccessQueries = ReturnType<typeof createAccessQueries>

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
-import { type ListPage, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
-import { type Actor, createdBy, modifiedBy } from './stamps.ts'
+import { type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
+import { type Actor, createdBy, given, modifiedBy } from './stamps.ts'
 import type { ApiKeysTable, PortalDb, PortalTransaction } from './tables.ts'
 
 export type ApiKeyRow = Selectable<ApiKeysTable>
@@ -45,24 +45,107 @@ export async function findApiKey(
     .executeTakeFirst()
 }
 
-/** Revokes an Active key. @returns whether a row was changed */
+/** Reads a key and keeps others from changing it until the transaction ends. */
+export async function lockApiKey(
+  trx: PortalTransaction,
+  spaceId: string,
+  keyId: string,
+): Promise<ApiKeyRow | undefined> {
+  return trx
+    .selectFrom('portal.api_keys')
+    .selectAll()
+    .where('space_id', '=', spaceId)
+    .where('key_id', '=', keyId)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+/** Hashes (hex) of every value by which the key is found: that of now first. */
+export async function selectKeyHashes(db: PortalDb, spaceId: string, keyId: string): Promise<string[]> {
+  const { rows } = await sql<{ hash: string }>`
+    SELECT encode(key_hash, 'hex') AS hash FROM portal.api_keys WHERE space_id = ${spaceId} AND key_id = ${keyId}
+    UNION ALL
+    SELECT encode(key_hash, 'hex') FROM portal.former_key_values
+     WHERE space_id = ${spaceId} AND key_id = ${keyId} AND valid_until > now()`.execute(db)
+  return rows.map((row) => row.hash)
+}
+
+export interface ApiKeyChanges {
+  readonly name?: string | undefined
+  readonly expiresAt?: Date | undefined
+  readonly requestsPerMinute?: number | null | undefined
+  /** Decimal text. */
+  readonly monthlyBudget?: string | null | undefined
+}
+
+/** The caller holds the row. */
+export async function updateApiKeyById(
+  trx: PortalTransaction,
+  spaceId: string,
+  keyId: string,
+  changes: ApiKeyChanges,
+  actor: Actor,
+): Promise<ApiKeyRow> {
+  return trx
+    .updateTable('portal.api_keys')
+    .set({
+      ...given({
+        name: changes.name,
+        expires_at: changes.expiresAt,
+        requests_per_minute: changes.requestsPerMinute,
+        monthly_budget: changes.monthlyBudget,
+      }),
+      ...modifiedBy(actor),
+    })
+    .where('space_id', '=', spaceId)
+    .where('key_id', '=', keyId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** Gives the key a new value; the old one, and those before it, work until `validUntil` at most. The caller holds the row. */
+export async function replaceKeyValue(
+  trx: PortalTransaction,
+  key: ApiKeyRow,
+  next: { hash: string; lastFour: string },
+  validUntil: Date,
+  actor: Actor,
+): Promise<ApiKeyRow> {
+  const { space_id, key_id, key_hash } = key
+  await sql`DELETE FROM portal.former_key_values
+    WHERE space_id = ${space_id} AND key_id = ${key_id} AND valid_until <= now()`.execute(trx)
+  await sql`UPDATE portal.former_key_values SET valid_until = least(valid_until, ${validUntil})
+    WHERE space_id = ${space_id} AND key_id = ${key_id}`.execute(trx)
+  await trx
+    .insertInto('portal.former_key_values')
+    .values({ space_id, key_id, key_hash, valid_until: validUntil })
+    .execute()
+  return trx
+    .updateTable('portal.api_keys')
+    .set({ key_hash: Buffer.from(next.hash, 'hex'), last_four: next.lastFour, ...modifiedBy(actor) })
+    .where('space_id', '=', space_id)
+    .where('key_id', '=', key_id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+/** Revokes an Active key. @returns undefined when no row was changed */
 export async function revokeApiKeyById(
   trx: PortalTransaction,
   spaceId: string,
   keyId: string,
   actor: Actor,
   versions: readonly number[] | undefined,
-): Promise<boolean> {
-  const row = await trx
+): Promise<ApiKeyRow | undefined> {
+  return trx
     .updateTable('portal.api_keys')
     .set({ status: 'Revoked', revoked_at: sql`now()`, ...modifiedBy(actor) })
     .where('space_id', '=', spaceId)
     .where('key_id', '=', keyId)
     .where('status', '=', 'Active')
     .$if(versions !== undefined, (query) => query.where('version', 'in', versions ?? []))
-    .returning('key_id')
+    .returningAll()
     .executeTakeFirst()
-  return row !== undefined
 }
 
 /** One statement for all; in the order of keys, so that processes do not wait for each other in a circle. */
@@ -83,7 +166,7 @@ export async function listApiKeyRows(
   db: PortalDb,
   spaceId: string,
   query: ListQuery & { readonly status?: 'Active' | 'Revoked' },
-): Promise<ListPage<ApiKeyRow>> {
+): Promise<Listed<ApiKeyRow>> {
   return listRows<ApiKeyRow>(
     db,
     {
@@ -103,10 +186,12 @@ export async function listApiKeyRows(
         status: plainOrder('status'),
         revokedAt: plainOrder('revoked_at'),
         lastUsedAt: plainOrder('last_used_at'),
+        requestsPerMinute: plainOrder('requests_per_minute'),
+        monthlyBudget: plainOrder('monthly_budget'),
         createdAt: plainOrder('created_at'),
         updatedAt: plainOrder('modified_at'),
       },
-      tieBreak: sql`key_id`,
+      tieBreak: [sql.ref('key_id')],
     },
     query,
   )

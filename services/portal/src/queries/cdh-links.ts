@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { type ListPage, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
+import { type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
 import { type Actor, createdBy, modifiedBy } from './stamps.ts'
 import type { CdhLinksTable, PortalDb, PortalTransaction } from './tables.ts'
 
@@ -89,7 +89,7 @@ export async function listCdhLinkRows(
   db: PortalDb,
   spaceId: string,
   query: ListQuery & { readonly stage?: string; readonly cdhType?: string },
-): Promise<ListPage<CdhLinkRow>> {
+): Promise<Listed<CdhLinkRow>> {
   const texts = [
     'cdh_env_account_id',
     'name',
@@ -124,7 +124,7 @@ export async function listCdhLinkRows(
         createdAt: plainOrder('created_at'),
         updatedAt: plainOrder('modified_at'),
       },
-      tieBreak: sql`cdh_workspace_id`,
+      tieBreak: [sql.ref('cdh_workspace_id')],
     },
     query,
   )

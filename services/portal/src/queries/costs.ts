@@ -103,6 +103,34 @@ export async function addUsage(
       SET amount = total.amount + excluded.amount, entries = total.entries + excluded.entries`.execute(trx)
 }
 
+/**
+ * Adds use to the month's totals of its keys and spaces, with which budgets are compared: in the caller's transaction,
+ * after the entries, and in the order of keys, so that batches take their locks in the same order.
+ */
+export async function addMonthlySpend(
+  trx: QueryExecutorProvider,
+  entries: readonly UsageEntry[],
+): Promise<void> {
+  const of = <K extends keyof UsageEntry>(field: K): UsageEntry[K][] => entries.map((entry) => entry[field])
+  await sql`WITH used AS (
+      SELECT space_id, date_trunc('month', day)::date AS month, key_id, currency, sum(cost) AS cost
+        FROM unnest(${of('spaceId')}::uuid[], ${of('day')}::date[], ${of('keyId')}::uuid[], ${of('currency')}::text[],
+          ${of('cost')}::numeric[]) AS u(space_id, day, key_id, currency, cost)
+        JOIN portal.spaces USING (space_id)
+       GROUP BY space_id, month, key_id, currency
+    ), keys AS (
+      INSERT INTO portal.key_monthly_spend AS total (space_id, month, key_id, currency, amount)
+      SELECT space_id, month, key_id, currency, cost FROM used ORDER BY space_id, month, key_id, currency
+      ON CONFLICT ON CONSTRAINT key_monthly_spend_pkey DO UPDATE SET amount = total.amount + excluded.amount
+      RETURNING space_id, month, key_id, currency
+    )
+    INSERT INTO portal.space_monthly_spend AS total (space_id, month, currency, amount)
+    SELECT space_id, month, currency, sum(cost) FROM keys JOIN used USING (space_id, month, key_id, currency)
+     GROUP BY space_id, month, currency ORDER BY space_id, month, currency
+    ON CONFLICT ON CONSTRAINT space_monthly_spend_pkey DO UPDATE
+      SET amount = total.amount + excluded.amount`.execute(trx)
+}
+
 /** A sum for one service and currency, of one day where days are told apart. */
 export interface CostSum {
   readonly currency: string

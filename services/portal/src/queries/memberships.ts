@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type ListPage, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
+import { type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
 import type { PortalDb, PortalTransaction, Role } from './tables.ts'
 
 export interface MemberRow {
@@ -39,6 +39,17 @@ export async function findMember(
   const { rows } = await sql<MemberRow>`SELECT ${columns} FROM ${members}
     WHERE m.space_id = ${spaceId} AND m.user_id = ${userId}`.execute(db)
   return rows[0]
+}
+
+/** Keeps others from changing a membership until the transaction ends. */
+export async function lockMembership(trx: PortalTransaction, spaceId: string, userId: string): Promise<void> {
+  await trx
+    .selectFrom('portal.memberships')
+    .select('user_id')
+    .where('space_id', '=', spaceId)
+    .where('user_id', '=', userId)
+    .forUpdate()
+    .execute()
 }
 
 /** @returns whether a row was changed */
@@ -81,7 +92,7 @@ export async function listMembers(
   db: PortalDb,
   spaceId: string,
   query: ListQuery & { readonly role?: Role },
-): Promise<ListPage<MemberRow>> {
+): Promise<Listed<MemberRow>> {
   return listRows<MemberRow>(
     db,
     {
@@ -100,7 +111,7 @@ export async function listMembers(
         mailAddress: textOrder('p.mail_address'),
         role: plainOrder('m.role'),
       },
-      tieBreak: sql`(m.created_at, m.user_id)`,
+      tieBreak: [sql.ref('m.created_at'), sql.ref('m.user_id')],
     },
     query,
   )

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { type ListPage, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
+import { type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
 import { given } from './stamps.ts'
 import type { PeopleTable, PortalDb, PortalTransaction } from './tables.ts'
 
@@ -37,6 +37,19 @@ export async function findPersonByQNumber(db: PortalDb, qNumber: string): Promis
   return db.selectFrom('portal.people').selectAll().where('q_number', '=', qNumber).executeTakeFirst()
 }
 
+/** Reads a person and keeps others from changing them until the transaction ends. */
+export async function lockPersonByQNumber(
+  trx: PortalTransaction,
+  qNumber: string,
+): Promise<PersonRow | undefined> {
+  return trx
+    .selectFrom('portal.people')
+    .selectAll()
+    .where('q_number', '=', qNumber)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
 /** @param actorId Q number or client id of who appoints; shown as their user id where they have one */
 export async function setSuperuser(
   trx: PortalTransaction,
@@ -62,13 +75,16 @@ const userIdOf = (actorId: string) =>
   sql<string>`coalesce((SELECT p.user_id::text FROM portal.people p WHERE p.q_number = ${actorId}), ${actorId})`
 
 export async function findSuperuser(db: PortalDb, userId: string): Promise<PersonRow | undefined> {
-  return db
-    .selectFrom('portal.people')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('is_superuser', '=', true)
-    .executeTakeFirst()
+  return superuser(db, userId).executeTakeFirst()
 }
+
+/** Reads a superuser and keeps others from changing them until the transaction ends. */
+export async function lockSuperuser(trx: PortalTransaction, userId: string): Promise<PersonRow | undefined> {
+  return superuser(trx, userId).forUpdate().executeTakeFirst()
+}
+
+const superuser = (db: PortalDb, userId: string) =>
+  db.selectFrom('portal.people').selectAll().where('user_id', '=', userId).where('is_superuser', '=', true)
 
 /** @throws the unique violation of `people_q_number_unique` */
 export async function updateSuperuserById(
@@ -98,7 +114,7 @@ export async function updateSuperuserById(
     .executeTakeFirst()
 }
 
-export async function listSuperusers(db: PortalDb, query: ListQuery): Promise<ListPage<PersonRow>> {
+export async function listSuperusers(db: PortalDb, query: ListQuery): Promise<Listed<PersonRow>> {
   const texts = ['name', 'mail_address', 'q_number', 'department']
   return listRows<PersonRow>(
     db,
@@ -119,7 +135,7 @@ export async function listSuperusers(db: PortalDb, query: ListQuery): Promise<Li
         createdAt: plainOrder('superuser_since'),
         modifiedAt: plainOrder('superuser_modified_at'),
       },
-      tieBreak: sql`user_id`,
+      tieBreak: [sql.ref('user_id')],
     },
     query,
   )

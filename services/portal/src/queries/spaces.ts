@@ -2,7 +2,7 @@ import type { Principal } from '@atrium/access'
 import type { Pool } from '@atrium/kernel/db'
 import { type Selectable, sql } from 'kysely'
 import { type Actor, createdBy, given, modifiedBy } from './stamps.ts'
-import type { PortalDb, Role, SpacesTable } from './tables.ts'
+import type { PortalDb, PortalTransaction, Role, SpacesTable } from './tables.ts'
 
 export type SpaceRow = Selectable<SpacesTable>
 
@@ -39,6 +39,16 @@ export async function insertSpace(
     })
     .returningAll()
     .executeTakeFirstOrThrow()
+}
+
+/** Reads a space and keeps others from changing it until the transaction ends; members and costs may still be added. */
+export async function lockSpace(trx: PortalTransaction, spaceId: string): Promise<SpaceRow | undefined> {
+  return trx
+    .selectFrom('portal.spaces')
+    .selectAll()
+    .where('space_id', '=', spaceId)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
 }
 
 /** @param versions of which the row must have one (If-Match), when given */

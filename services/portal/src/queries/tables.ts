@@ -46,12 +46,24 @@ export interface MembershipsTable {
   modified_at: Timestamp
 }
 
+export type ClientStatus = 'In Progress' | 'Active' | 'Disabled'
+
 export interface ClientPrincipalsTable {
   client_id: string
   name: string
   is_superuser: Defaulted<boolean>
+  environment: Defaulted<'int' | 'prod'>
+  mail_address: Defaulted<string>
+  status: Defaulted<ClientStatus>
+  token_lifetime_seconds: Defaulted<number>
+  approved_at: ColumnType<Date | null, Date | null | undefined, Date | null>
   version: Defaulted<number>
   created_at: Timestamp
+  created_by_id: Defaulted<string>
+  created_by_name: Defaulted<string>
+  modified_at: Timestamp
+  modified_by_id: Defaulted<string>
+  modified_by_name: Defaulted<string>
 }
 
 export interface ClientGrantsTable {
@@ -70,6 +82,32 @@ export interface ApiKeysTable extends Stamps {
   expires_at: Date
   revoked_at: Generated<Date | null>
   last_used_at: Generated<Date | null>
+  requests_per_minute: Generated<number | null>
+  /** Decimal text. */
+  monthly_budget: Generated<string | null>
+}
+
+export interface FormerKeyValuesTable {
+  space_id: string
+  key_id: string
+  key_hash: Buffer
+  valid_until: Date
+}
+
+export interface SpaceBudgetsTable extends Stamps {
+  space_id: string
+  monthly_budget: string | null
+}
+
+export interface InvitationsTable extends Stamps {
+  space_id: string
+  invitation_id: string
+  mail_address: string
+  role: Role
+  expires_at: Date
+  accepted_at: Generated<Date | null>
+  accepted_by: Generated<string | null>
+  revoked_at: Generated<Date | null>
 }
 
 export interface MkflwWorkspacesTable extends Stamps {
@@ -100,6 +138,9 @@ export interface PortalTables {
   'portal.client_principals': ClientPrincipalsTable
   'portal.client_grants': ClientGrantsTable
   'portal.api_keys': ApiKeysTable
+  'portal.former_key_values': FormerKeyValuesTable
+  'portal.space_budgets': SpaceBudgetsTable
+  'portal.invitations': InvitationsTable
   'portal.mkflw_workspaces': MkflwWorkspacesTable
   'portal.cdh_links': CdhLinksTable
 }

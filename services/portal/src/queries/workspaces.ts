@@ -2,7 +2,7 @@ import type { Principal } from '@atrium/access'
 import { type Selectable, sql } from 'kysely'
 import { scopeOf } from './spaces.ts'
 import { type Actor, createdBy, given, modifiedBy } from './stamps.ts'
-import type { MkflwWorkspacesTable, PortalDb } from './tables.ts'
+import type { MkflwWorkspacesTable, PortalDb, PortalTransaction } from './tables.ts'
 
 export type WorkspaceRow = Selectable<MkflwWorkspacesTable>
 
@@ -34,16 +34,18 @@ export async function insertWorkspace(
     .executeTakeFirstOrThrow()
 }
 
-export async function findWorkspace(
-  db: PortalDb,
+/** Reads a workspace and keeps others from changing it until the transaction ends. */
+export async function lockWorkspace(
+  trx: PortalTransaction,
   spaceId: string,
   workspaceId: string,
 ): Promise<WorkspaceRow | undefined> {
-  return db
+  return trx
     .selectFrom('portal.mkflw_workspaces')
     .selectAll()
     .where('space_id', '=', spaceId)
     .where('workspace_id', '=', workspaceId)
+    .forUpdate()
     .executeTakeFirst()
 }
 

@@ -1,20 +1,25 @@
-import { actorOf, callerOf } from '@atrium/access'
+import { callerOf } from '@atrium/access'
 import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
 import {
-  type ApiKey,
+  ApiKey,
+  ApiKeyChanges,
   ApiKeyInput,
   ApiKeyList,
   ApiKeyParams,
   ApiKeyQuery,
+  ApiKeyRotation,
   CreatedApiKey,
+  RotatedApiKey,
 } from '../contract/api-keys.ts'
-import { bodyErrors, errors, NoContent, SpaceParams } from '../contract/common.ts'
-import { createApiKey, revokeApiKey } from '../domain/api-keys.ts'
+import { bodyErrors, emptyBody, errors, NoContent, SpaceParams } from '../contract/common.ts'
+import { createApiKey, revokeApiKey, rotateApiKey, updateApiKey } from '../domain/api-keys.ts'
 import type { PortalContext } from '../domain/context.ts'
 import { type ApiKeyRow, listApiKeyRows } from '../queries/api-keys.ts'
+import { actOf } from './act.ts'
 import { presentStamps } from './authors.ts'
 import type { PortalGuard } from './guard.ts'
+import { answerList } from './lists.ts'
 
 const tags = ['API keys']
 
@@ -27,10 +32,18 @@ const present = (row: ApiKeyRow): Static<typeof ApiKey> => ({
   status: row.status,
   ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at.toISOString() }),
   ...(row.last_used_at === null ? {} : { lastUsedAt: row.last_used_at.toISOString() }),
+  ...(row.requests_per_minute === null ? {} : { requestsPerMinute: row.requests_per_minute }),
+  ...(row.monthly_budget === null ? {} : { monthlyBudget: Number(row.monthly_budget) }),
   ...presentStamps(row),
 })
 
 export function apiKeyRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  apiKeyCollection(scope, ctx, guard)
+  oneApiKey(scope, ctx, guard)
+  apiKeyRotation(scope, ctx, guard)
+}
+
+function apiKeyCollection(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   scope.route({
     method: 'POST',
     url: '/v1/spaces/:spaceId/apikeys',
@@ -44,7 +57,7 @@ export function apiKeyRoutes(scope: ServiceScope, ctx: PortalContext, guard: Por
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params
-      const { row, value } = await createApiKey(ctx, spaceId, request.body, actorOf(callerOf(request)))
+      const { row, value } = await createApiKey(ctx, spaceId, request.body, actOf(request))
       setEtag(reply, row.version)
       return reply.code(201).send({ ...present(row), apiKeyValue: value })
     },
@@ -61,9 +74,31 @@ export function apiKeyRoutes(scope: ServiceScope, ctx: PortalContext, guard: Por
       querystring: ApiKeyQuery,
       response: { 200: ApiKeyList, ...errors(400, 403, 404) },
     },
-    handler: async (request) => {
-      const { rows, pagination } = await listApiKeyRows(ctx.db, request.params.spaceId, request.query)
-      return { data: rows.map(present), pagination }
+    handler: async (request, reply) =>
+      answerList(reply, await listApiKeyRows(ctx.db, request.params.spaceId, request.query), present),
+  })
+}
+
+function oneApiKey(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  scope.route({
+    method: 'PATCH',
+    url: '/v1/spaces/:spaceId/apikeys/:apiKeyId',
+    ...guard('updateApiKey'),
+    schema: {
+      tags,
+      summary: 'Change an API key’s name, expiry and limits',
+      description: 'Only superusers may raise or remove requestsPerMinute.',
+      params: ApiKeyParams,
+      body: ApiKeyChanges,
+      response: { 200: ApiKey, ...bodyErrors, ...errors(403, 404, 409, 412) },
+    },
+    handler: async (request, reply) => {
+      const { spaceId, apiKeyId } = request.params
+      const caller = callerOf(request)
+      const versions = ifMatchVersions(request)
+      const row = await updateApiKey(ctx, spaceId, apiKeyId, request.body, caller, actOf(request), versions)
+      setEtag(reply, row.version)
+      return present(row)
     },
   })
 
@@ -79,8 +114,36 @@ export function apiKeyRoutes(scope: ServiceScope, ctx: PortalContext, guard: Por
     },
     handler: async (request, reply) => {
       const { spaceId, apiKeyId } = request.params
-      await revokeApiKey(ctx, spaceId, apiKeyId, actorOf(callerOf(request)), ifMatchVersions(request))
+      await revokeApiKey(ctx, spaceId, apiKeyId, actOf(request), ifMatchVersions(request))
       return reply.code(204).send(null)
+    },
+  })
+}
+
+function apiKeyRotation(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  scope.route({
+    method: 'POST',
+    url: '/v1/spaces/:spaceId/apikeys/:apiKeyId([^/]+)::rotate',
+    ...guard('rotateApiKey'),
+    preValidation: emptyBody,
+    schema: {
+      tags,
+      summary: 'Give an API key a new value, shown this once; the old one works a while longer',
+      params: ApiKeyParams,
+      body: ApiKeyRotation,
+      response: { 200: RotatedApiKey, ...bodyErrors, ...errors(403, 404, 409, 412) },
+    },
+    handler: async (request, reply) => {
+      const { spaceId, apiKeyId } = request.params
+      const { overlapSeconds } = request.body
+      const versions = ifMatchVersions(request)
+      const rotated = await rotateApiKey(ctx, spaceId, apiKeyId, overlapSeconds, actOf(request), versions)
+      setEtag(reply, rotated.row.version)
+      return {
+        ...present(rotated.row),
+        apiKeyValue: rotated.value,
+        formerValidUntil: rotated.formerValidUntil.toISOString(),
+      }
     },
   })
 }

@@ -1,4 +1,3 @@
-import { actorOf, callerOf } from '@atrium/access'
 import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
 import {
@@ -14,8 +13,10 @@ import { bodyErrors, errors, NoContent, SpaceParams } from '../contract/common.t
 import { addressOf, createCdhLink, deleteCdhLink, updateCdhLink } from '../domain/cdh-links.ts'
 import type { PortalContext } from '../domain/context.ts'
 import { type CdhLinkRow, listCdhLinkRows } from '../queries/cdh-links.ts'
+import { actOf } from './act.ts'
 import { presentStamps } from './authors.ts'
 import type { PortalGuard } from './guard.ts'
+import { answerList } from './lists.ts'
 
 const tags = ['Data-hub links']
 const path = '/v1/spaces/:spaceId/cdh-links'
@@ -62,9 +63,9 @@ function cdhLinkCollection(scope: ServiceScope, ctx: PortalContext, guard: Porta
       querystring: CdhLinkQuery,
       response: { 200: CdhLinkList, ...errors(400, 403, 404) },
     },
-    handler: async (request) => {
-      const { rows, pagination } = await listCdhLinkRows(ctx.db, request.params.spaceId, request.query)
-      return { data: rows.map((row) => present(row, hubOf(ctx))), pagination }
+    handler: async (request, reply) => {
+      const listed = await listCdhLinkRows(ctx.db, request.params.spaceId, request.query)
+      return answerList(reply, listed, (row) => present(row, hubOf(ctx)))
     },
   })
 
@@ -81,7 +82,7 @@ function cdhLinkCollection(scope: ServiceScope, ctx: PortalContext, guard: Porta
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params
-      const row = await createCdhLink(ctx, spaceId, request.body, actorOf(callerOf(request)))
+      const row = await createCdhLink(ctx, spaceId, request.body, actOf(request))
       setEtag(reply, row.version)
       return reply.code(201).send(presentCore(row, hubOf(ctx)))
     },
@@ -102,9 +103,9 @@ function oneCdhLink(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard)
     },
     handler: async (request, reply) => {
       const { spaceId, cdhworkspaceId } = request.params
-      const actor = actorOf(callerOf(request))
+      const act = actOf(request)
       const versions = ifMatchVersions(request)
-      const row = await updateCdhLink(ctx, spaceId, cdhworkspaceId, request.body, actor, versions)
+      const row = await updateCdhLink(ctx, spaceId, cdhworkspaceId, request.body, act, versions)
       setEtag(reply, row.version)
       return presentCore(row, hubOf(ctx))
     },
@@ -122,7 +123,7 @@ function oneCdhLink(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard)
     },
     handler: async (request, reply) => {
       const { spaceId, cdhworkspaceId } = request.params
-      await deleteCdhLink(ctx, spaceId, cdhworkspaceId, ifMatchVersions(request))
+      await deleteCdhLink(ctx, spaceId, cdhworkspaceId, actOf(request), ifMatchVersions(request))
       return reply.code(204).send(null)
     },
   })

@@ -1,4 +1,3 @@
-import { actorOf, callerOf } from '@atrium/access'
 import { parseJson, readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
 import { bodyErrors, errors, SpaceParams } from '../contract/common.ts'
@@ -6,6 +5,8 @@ import { CostEntry, CostEntryInput, CostReport, CostReportQuery } from '../contr
 import type { PortalContext } from '../domain/context.ts'
 import { type CurrencyReport, recordCost, reportCosts } from '../domain/costs.ts'
 import { exactNumber, numberSource } from '../domain/exact-json.ts'
+import { actOf } from './act.ts'
+import { exactly } from './exactly.ts'
 import type { PortalGuard } from './guard.ts'
 
 const tags = ['Costs']
@@ -22,9 +23,6 @@ function keepAmounts(scope: ServiceScope): void {
     return value
   })
 }
-
-/** Numbers go out with exactly the digits that were summed; the schema's own serialiser would make them doubles. */
-const exactly = { serializerCompiler: () => (data: unknown) => JSON.stringify(data) }
 
 function present(report: CurrencyReport, includeDetails: boolean) {
   return {
@@ -103,8 +101,8 @@ function costEntry(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard):
     },
     handler: async (request, reply) => {
       const amount = writtenAmounts.get(request.body) ?? String(request.body.calculatedCost)
-      const actor = actorOf(callerOf(request))
-      const entry = await recordCost(ctx.db, request.params.spaceId, request.body, amount, actor)
+      const act = actOf(request)
+      const entry = await recordCost(ctx.db, request.params.spaceId, request.body, amount, act)
       return reply.code(201).send({
         entryId: entry.entryId,
         day: entry.day,

@@ -3,9 +3,14 @@ import type { ServiceScope } from '@atrium/kernel/http'
 import { portalAccess } from '../access.ts'
 import type { PortalContext } from '../domain/context.ts'
 import { apiKeyRoutes } from './api-keys.ts'
+import { auditRoutes } from './audit.ts'
+import { budgetRoutes } from './budgets.ts'
 import { cdhLinkRoutes } from './cdh-links.ts'
+import { clientRoutes } from './clients.ts'
 import { costRoutes } from './costs.ts'
+import { featureFlagRoutes } from './feature-flags.ts'
 import { healthRoutes } from './health.ts'
+import { invitationRoutes } from './invitations.ts'
 import { permissionRoutes } from './permissions.ts'
 import { spaceUserRoutes } from './space-users.ts'
 import { spaceRoutes } from './spaces.ts'
@@ -15,8 +20,8 @@ import { spaceWorkflowRoutes, workspaceRoutes } from './workspaces.ts'
 /**
  * All routes of the portal. Who may call which is in `access.ts`.
  *
- *   public    GET /health /liveness /readiness
- *   anyone    GET /v1/spaces · GET /v1/permissions/{…}
+ *   public    GET /health /liveness /readiness /v1/feature-flags/health
+ *   anyone    GET /v1/feature-flags /v1/spaces · GET /v1/permissions/{…}
  *   members   GET /v1/spaces/{id} and its users, apikeys, mkflw-workspaces, cdh-links, costs/report
  *   owners    PATCH /v1/spaces/{id} · DELETE …/apikeys/{id}
  *   clients   POST …/costs · GET /v1/spaces-with-workflows
@@ -25,12 +30,17 @@ import { spaceWorkflowRoutes, workspaceRoutes } from './workspaces.ts'
 export async function portalRoutes(scope: ServiceScope, ctx: PortalContext): Promise<void> {
   const guard = createGuard(portalAccess, ctx.access)
   healthRoutes(scope, ctx, guard)
+  featureFlagRoutes(scope, ctx, guard)
   spaceRoutes(scope, ctx, guard)
   spaceUserRoutes(scope, ctx, guard)
   superuserRoutes(scope, ctx, guard)
   workspaceRoutes(scope, ctx, guard)
   cdhLinkRoutes(scope, ctx, guard)
   apiKeyRoutes(scope, ctx, guard)
+  budgetRoutes(scope, ctx, guard)
+  invitationRoutes(scope, ctx, guard)
+  clientRoutes(scope, ctx, guard)
+  auditRoutes(scope, ctx, guard)
   permissionRoutes(scope, ctx, guard)
   await costRoutes(scope, ctx, guard)
   spaceWorkflowRoutes(scope, ctx, guard)

@@ -14,7 +14,9 @@ import {
 import type { PortalContext } from '../domain/context.ts'
 import { addMember, changeRole, removeMember } from '../domain/members.ts'
 import { listMembers, type MemberRow } from '../queries/memberships.ts'
+import { actOf } from './act.ts'
 import type { PortalGuard } from './guard.ts'
+import { answerList } from './lists.ts'
 
 const tags = ['Space users']
 
@@ -44,10 +46,8 @@ function spaceUserCollection(scope: ServiceScope, ctx: PortalContext, guard: Por
       querystring: SpaceUserQuery,
       response: { 200: SpaceUserList, ...errors(400, 403, 404) },
     },
-    handler: async (request) => {
-      const { rows, pagination } = await listMembers(ctx.db, request.params.spaceId, request.query)
-      return { data: rows.map(present), pagination }
-    },
+    handler: async (request, reply) =>
+      answerList(reply, await listMembers(ctx.db, request.params.spaceId, request.query), present),
   })
 
   scope.route({
@@ -62,7 +62,7 @@ function spaceUserCollection(scope: ServiceScope, ctx: PortalContext, guard: Por
       response: { 201: AddedSpaceUser, ...bodyErrors, ...errors(403, 404) },
     },
     handler: async (request, reply) => {
-      const row = await addMember(ctx, request.params.spaceId, request.body)
+      const row = await addMember(ctx, request.params.spaceId, request.body, actOf(request))
       setEtag(reply, row.version)
       return reply.code(201).send({ ...present(row), createdAt: row.created_at.toISOString() })
     },
@@ -83,7 +83,8 @@ function oneSpaceUser(scope: ServiceScope, ctx: PortalContext, guard: PortalGuar
     },
     handler: async (request, reply) => {
       const { spaceId, userId } = request.params
-      const row = await changeRole(ctx, spaceId, userId, request.body.role, ifMatchVersions(request))
+      const { role } = request.body
+      const row = await changeRole(ctx, spaceId, userId, role, actOf(request), ifMatchVersions(request))
       setEtag(reply, row.version)
       return { ...present(row), modifiedAt: row.modified_at.toISOString() }
     },
@@ -101,7 +102,7 @@ function oneSpaceUser(scope: ServiceScope, ctx: PortalContext, guard: PortalGuar
     },
     handler: async (request, reply) => {
       const { spaceId, userId } = request.params
-      await removeMember(ctx, spaceId, userId, ifMatchVersions(request))
+      await removeMember(ctx, spaceId, userId, actOf(request), ifMatchVersions(request))
       return reply.code(204).send(null)
     },
   })

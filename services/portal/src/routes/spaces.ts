@@ -1,4 +1,4 @@
-import { actorOf, callerOf } from '@atrium/access'
+import { callerOf } from '@atrium/access'
 import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
 import { bodyErrors, errors, SpaceParams } from '../contract/common.ts'
@@ -6,6 +6,7 @@ import { ArrayQuery, Space, SpaceChanges, SpaceDetail, SpaceInput } from '../con
 import type { PortalContext } from '../domain/context.ts'
 import { createSpace, getSpace, listSpaces, updateSpace } from '../domain/spaces.ts'
 import type { SpaceDetailRow, SpaceRow } from '../queries/spaces.ts'
+import { actOf } from './act.ts'
 import { arrayOf, streamed } from './arrays.ts'
 import { presentAuthors } from './authors.ts'
 import type { PortalGuard } from './guard.ts'
@@ -48,7 +49,7 @@ function spaceCollection(scope: ServiceScope, ctx: PortalContext, guard: PortalG
       response: { 201: Space, ...bodyErrors, ...errors(403) },
     },
     handler: async (request, reply) => {
-      const row = await createSpace(ctx, request.body, actorOf(callerOf(request)))
+      const row = await createSpace(ctx, request.body, actOf(request))
       setEtag(reply, row.version)
       return reply.code(201).send(present(row))
     },
@@ -102,8 +103,8 @@ function oneSpace(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): 
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params
-      const actor = actorOf(callerOf(request))
-      const row = await updateSpace(ctx, spaceId, request.body, actor, ifMatchVersions(request))
+      const act = actOf(request)
+      const row = await updateSpace(ctx, spaceId, request.body, act, ifMatchVersions(request))
       setEtag(reply, row.version)
       return present(row)
     },

@@ -1,4 +1,3 @@
-import { actorOf, callerOf } from '@atrium/access'
 import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
 import { bodyErrors, errors } from '../contract/common.ts'
@@ -13,7 +12,9 @@ import {
 import type { PortalContext } from '../domain/context.ts'
 import { createSuperuser, updateSuperuser } from '../domain/superusers.ts'
 import { listSuperusers, type PersonRow } from '../queries/people.ts'
+import { actOf } from './act.ts'
 import type { PortalGuard } from './guard.ts'
+import { answerList } from './lists.ts'
 
 const tags = ['Superusers']
 
@@ -42,7 +43,7 @@ export function superuserRoutes(scope: ServiceScope, ctx: PortalContext, guard: 
       response: { 201: Superuser, ...bodyErrors, ...errors(403) },
     },
     handler: async (request, reply) => {
-      const row = await createSuperuser(ctx, request.body, actorOf(callerOf(request)))
+      const row = await createSuperuser(ctx, request.body, actOf(request))
       setEtag(reply, row.version)
       return reply.code(201).send(present(row))
     },
@@ -58,10 +59,8 @@ export function superuserRoutes(scope: ServiceScope, ctx: PortalContext, guard: 
       querystring: SuperuserQuery,
       response: { 200: SuperuserList, ...errors(400, 403) },
     },
-    handler: async (request) => {
-      const { rows, pagination } = await listSuperusers(ctx.db, request.query)
-      return { data: rows.map(present), pagination }
-    },
+    handler: async (request, reply) =>
+      answerList(reply, await listSuperusers(ctx.db, request.query), present),
   })
 
   scope.route({
@@ -77,8 +76,8 @@ export function superuserRoutes(scope: ServiceScope, ctx: PortalContext, guard: 
     },
     handler: async (request, reply) => {
       const { userId } = request.params
-      const actor = actorOf(callerOf(request))
-      const row = await updateSuperuser(ctx, userId, request.body, actor, ifMatchVersions(request))
+      const act = actOf(request)
+      const row = await updateSuperuser(ctx, userId, request.body, act, ifMatchVersions(request))
       setEtag(reply, row.version)
       return present(row)
     },

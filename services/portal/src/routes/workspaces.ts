@@ -1,4 +1,4 @@
-import { actorOf, callerOf } from '@atrium/access'
+import { callerOf } from '@atrium/access'
 import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
 import { bodyErrors, errors, NoContent, SpaceParams } from '../contract/common.ts'
@@ -20,6 +20,7 @@ import {
   updateWorkspace,
 } from '../domain/workspaces.ts'
 import type { SpaceWorkspacesRow, WorkspaceRow } from '../queries/workspaces.ts'
+import { actOf } from './act.ts'
 import { arrayOf, streamed } from './arrays.ts'
 import { presentStamps } from './authors.ts'
 import type { PortalGuard } from './guard.ts'
@@ -68,7 +69,7 @@ function workspaceCollection(scope: ServiceScope, ctx: PortalContext, guard: Por
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params
-      const row = await createWorkspace(ctx, spaceId, request.body, actorOf(callerOf(request)))
+      const row = await createWorkspace(ctx, spaceId, request.body, actOf(request))
       setEtag(reply, row.version)
       return reply.code(201).send(presentCore(row))
     },
@@ -106,9 +107,9 @@ function oneWorkspace(scope: ServiceScope, ctx: PortalContext, guard: PortalGuar
     },
     handler: async (request, reply) => {
       const { spaceId, mkflwworkspaceId } = request.params
-      const actor = actorOf(callerOf(request))
+      const act = actOf(request)
       const versions = ifMatchVersions(request)
-      const row = await updateWorkspace(ctx, spaceId, mkflwworkspaceId, request.body, actor, versions)
+      const row = await updateWorkspace(ctx, spaceId, mkflwworkspaceId, request.body, act, versions)
       setEtag(reply, row.version)
       return presentCore(row)
     },
@@ -126,7 +127,7 @@ function oneWorkspace(scope: ServiceScope, ctx: PortalContext, guard: PortalGuar
     },
     handler: async (request, reply) => {
       const { spaceId, mkflwworkspaceId } = request.params
-      await deleteWorkspace(ctx, spaceId, mkflwworkspaceId, ifMatchVersions(request))
+      await deleteWorkspace(ctx, spaceId, mkflwworkspaceId, actOf(request), ifMatchVersions(request))
       return reply.code(204).send(null)
     },
   })

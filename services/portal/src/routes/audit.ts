@@ -1,0 +1,67 @@
+import { invalidInput } from '@atrium/kernel/errors'
+import type { ServiceScope } from '@atrium/kernel/http'
+import type { Static } from 'typebox'
+import { type AuditEntry, AuditList, AuditQuery } from '../contract/audit.ts'
+import { errors, SpaceParams } from '../contract/common.ts'
+import type { PortalContext } from '../domain/context.ts'
+import { type AuditRow, listAuditRows } from '../queries/audit.ts'
+import type { PortalGuard } from './guard.ts'
+import { answerList } from './lists.ts'
+
+const tags = ['Audit log']
+
+const present = (row: AuditRow): Static<typeof AuditEntry> => ({
+  auditId: row.entry_id,
+  at: row.at.toISOString(),
+  actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
+  operation: row.operation,
+  spaceId: row.space_id,
+  resourceType: row.resource_type,
+  resourceId: row.resource_id,
+  before: row.before,
+  after: row.after,
+  origin: { address: row.address, requestId: row.request_id, userAgent: row.user_agent },
+})
+
+/** @throws AppError 400 for a time that the format lets pass and no calendar knows, such as a leap second */
+function checkedFilter(query: Static<typeof AuditQuery>): Static<typeof AuditQuery> {
+  for (const field of ['from', 'to'] as const) {
+    if (query[field] !== undefined && Number.isNaN(Date.parse(query[field]))) {
+      throw invalidInput(`query.${field}`, 'must be an ISO 8601 date and time')
+    }
+  }
+  return query
+}
+
+export function auditRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
+  scope.route({
+    method: 'GET',
+    url: '/v1/spaces/:spaceId/audit',
+    ...guard('listSpaceAudit'),
+    schema: {
+      tags,
+      summary: 'Who changed what in a space, newest first',
+      params: SpaceParams,
+      querystring: AuditQuery,
+      response: { 200: AuditList, ...errors(400, 403, 404) },
+    },
+    handler: async (request, reply) => {
+      const filter = checkedFilter(request.query)
+      return answerList(reply, await listAuditRows(ctx.db, request.params.spaceId, filter), present)
+    },
+  })
+
+  scope.route({
+    method: 'GET',
+    url: '/v1/admin/audit',
+    ...guard('listAudit'),
+    schema: {
+      tags,
+      summary: 'Who changed what anywhere, newest first',
+      querystring: AuditQuery,
+      response: { 200: AuditList, ...errors(400, 403) },
+    },
+    handler: async (request, reply) =>
+      answerList(reply, await listAuditRows(ctx.db, undefined, checkedFilter(request.query)), present),
+  })
+}
