@@ -165,6 +165,9 @@ describe('a key’s own limits', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429])
     expect(answers[0]?.headers.get('ratelimit-limit')).toBe('3')
     expect(answers[4]?.body.error.code).toBe('rate_limit_exceeded')
+    for (const path of ['/llm/v1/models', '/llm/v1/models/gpt-4o']) {
+      expect((await platform.call('GET', path, { token: apiKey })).status).toBe(429)
+    }
     await patch(spaceId, apiKeyId, { requestsPerMinute: null })
     await expect.poll(async () => (await chat(apiKey)).status, { timeout: 1500 }).toBe(200)
     expect((await chat(apiKey)).headers.get('ratelimit-limit')).toBeNull()

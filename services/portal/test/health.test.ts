@@ -2,7 +2,7 @@ import { createHttpServer } from '@atrium/kernel/http'
 import { createLogger } from '@atrium/kernel/log'
 import { createMetrics } from '@atrium/kernel/metrics'
 import { startTestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { PortalContext } from '../src/domain/context.ts'
 import { createDatabaseCheck } from '../src/domain/health.ts'
 import { healthRoutes } from '../src/routes/health.ts'
@@ -38,6 +38,15 @@ test('probes need no credential and ignore a wrong one', async () => {
   for (const path of ['/portal/health', '/portal/liveness', '/portal/readiness']) {
     expect((await platform.call('GET', path, { headers: { authorization: 'nonsense' } })).status).toBe(200)
   }
+})
+
+test('a probe that fails itself says no more than any other failure', async () => {
+  const clock = vi.spyOn(Date.prototype, 'toISOString').mockImplementation(() => {
+    throw new Error('the clock is broken')
+  })
+  const answer = await platform.call('GET', '/portal/liveness').finally(() => clock.mockRestore())
+  expect(answer.status).toBe(500)
+  expect(answer.body.error.message).toMatch(/^Internal error; quote request /)
 })
 
 test('without its database the portal lives, is not ready, and says why', async () => {

@@ -101,6 +101,35 @@ describe.each([
     expect(took).toBeLessThan(isBroken ? 1000 : 300)
   })
 
+  test('a disabled client is refused by the other process within one second', async () => {
+    const admin = (method: string, path: string, body?: unknown) =>
+      here.call(method, `/portal/v1/admin/clients${path}`, { token: here.superuser.token, body })
+    const { clientId } = (await admin('POST', '', { name: 'robot', environment: 'int' })).body
+    const { clientSecret } = (await admin('POST', `/${clientId}:approve`)).body
+    const using = keepUsing('/portal/v1/spaces', await here.clientToken(clientId, clientSecret))
+    await expect.poll(using.last).toBe(200)
+    const took = await whileBroken(async () => {
+      expect((await admin('PATCH', `/${clientId}`, { status: 'Disabled' })).status).toBe(200)
+      return millisecondsUntil(() => using.last() === 401)
+    })
+    await using.stop()
+    expect(took).toBeLessThan(isBroken ? 1000 : 300)
+  })
+
+  test('both values of a rotated key are refused by the other process once it is revoked', async () => {
+    const { spaceId, apiKey, apiKeyId, ownerToken } = await here.space()
+    const path = `/portal/v1/spaces/${spaceId}/apikeys/${apiKeyId}`
+    const { apiKeyValue } = (await here.call('POST', `${path}:rotate`, { token: ownerToken })).body
+    const using = [apiKey, apiKeyValue].map((key) => keepUsing(`/portal/v1/spaces/${spaceId}`, key))
+    for (const one of using) await expect.poll(one.last).toBe(200)
+    const took = await whileBroken(async () => {
+      expect((await here.call('DELETE', path, { token: ownerToken })).status).toBe(204)
+      return millisecondsUntil(() => using.every((one) => one.last() === 401))
+    })
+    for (const one of using) await one.stop()
+    expect(took).toBeLessThan(isBroken ? 1000 : 300)
+  })
+
   test('a new key and a new member are accepted by the other process, though it had refused them', async () => {
     const { spaceId } = await here.space()
     const qxId = `qx-late-${isBroken}`

@@ -175,6 +175,11 @@ describe('GET /v1/spaces-with-workflows', () => {
     })
   })
 
+  test.each(['limit=0', 'limit=1001', 'page=0', 'clusterName='])('refuses ?%s', async (query) => {
+    const path = `/portal/v1/spaces-with-workflows?${query}`
+    expect((await platform.call('GET', path, { token: cast.tokens.superuserClient })).status).toBe(400)
+  })
+
   test('M2M tokens only', async () => {
     for (const caller of ['superuser', 'member', 'key'] as const) {
       const answer = await platform.call('GET', '/portal/v1/spaces-with-workflows', {

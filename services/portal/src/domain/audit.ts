@@ -45,6 +45,8 @@ const camelCase = (name: string): string =>
 function imageOf(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString()
   if (Buffer.isBuffer(value)) return MASKED
+  // Half a surrogate pair is a string in JSON, and an error in PostgreSQL's.
+  if (typeof value === 'string') return value.toWellFormed()
   if (Array.isArray(value)) return value.map(imageOf)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(

@@ -60,7 +60,9 @@ export async function recordCost(
   try {
     await db.transaction().execute(async (trx) => {
       await insertCostEntry(trx, entry, act)
-      await recordAudit(trx, act, { spaceId, resourceType: 'cost', resourceId: entryId, after: entry })
+      // The details stay in the entry, which nobody can change either.
+      const after = { day, service, currency, amount }
+      await recordAudit(trx, act, { spaceId, resourceType: 'cost', resourceId: entryId, after })
     })
   } catch (error) {
     throw isForeignKeyViolation(error) ? spaceNotFound(spaceId) : error

@@ -22,10 +22,12 @@ import { spaceWorkflowRoutes, workspaceRoutes } from './workspaces.ts'
  *
  *   public    GET /health /liveness /readiness /v1/feature-flags/health
  *   anyone    GET /v1/feature-flags /v1/spaces · GET /v1/permissions/{…}
- *   members   GET /v1/spaces/{id} and its users, apikeys, mkflw-workspaces, cdh-links, costs/report
- *   owners    PATCH /v1/spaces/{id} · DELETE …/apikeys/{id}
+ *   people    POST /v1/invitations:accept
+ *   members   GET /v1/spaces/{id} and its users, apikeys, mkflw-workspaces, cdh-links, budget, costs/report
+ *   owners    PATCH /v1/spaces/{id} · DELETE …/apikeys/{id} · POST …/apikeys/{id}:rotate
+ *   owners and superusers  PATCH …/apikeys/{id} · …/invitations · GET …/audit
  *   clients   POST …/costs · GET /v1/spaces-with-workflows
- *   superusers everything else that writes · /v1/admin/superuser
+ *   superusers everything else that writes · /v1/admin/superuser, clients, audit
  */
 export async function portalRoutes(scope: ServiceScope, ctx: PortalContext): Promise<void> {
   const guard = createGuard(portalAccess, ctx.access)
