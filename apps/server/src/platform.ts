@@ -3,6 +3,7 @@ import { createIdentity, type Identity } from '@atrium/identity'
 import { loadMasterKey } from '@atrium/kernel/crypto'
 import { createNotifications, createPool, migrate } from '@atrium/kernel/db'
 import type { PlatformDeps } from '@atrium/kernel/deps'
+import { OperatorError } from '@atrium/kernel/errors'
 import { createHttpServer, type HttpServer } from '@atrium/kernel/http'
 import { createJobs } from '@atrium/kernel/jobs'
 import { Closers } from '@atrium/kernel/lifecycle'
@@ -60,6 +61,11 @@ async function createServices(
     ownPort: config.platform.ATRIUM_PORT ?? 8080,
   })
   closers.add('gateway', () => gateway.close())
+  if (gateway.currency !== config.portal.ATRIUM_CURRENCY) {
+    throw new OperatorError(
+      `The model catalogue has prices in ${gateway.currency}, but ATRIUM_CURRENCY is ${config.portal.ATRIUM_CURRENCY}: budgets would not see what models cost. Make them the same.`,
+    )
+  }
   return { identity, portal, gateway }
 }
 

@@ -50,6 +50,12 @@ describe('the platform', () => {
     await expect(startPlatform(config, { databaseUrl: platform.databaseUrl })).rejects.toThrow(/master key/i)
   })
 
+  it('refuses a currency that the model catalogue does not have', async () => {
+    await expect(startTestPlatform({ env: { ATRIUM_CURRENCY: 'EUR' } })).rejects.toThrow(
+      /prices in USD, but ATRIUM_CURRENCY is EUR/,
+    )
+  })
+
   it('serves metrics on a port of their own', async () => {
     const port = 20_000 + Math.floor(Math.random() * 20_000)
     await using platform = await startTestPlatform({ env: { ATRIUM_METRICS_PORT: String(port) } })

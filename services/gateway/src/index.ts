@@ -36,6 +36,8 @@ export interface Gateway {
     /** One line for each backend that was found, for the start log; no secrets. */
     summary(): string[]
   }
+  /** Of all its costs. */
+  readonly currency: string
   readonly jobs: readonly Job[]
   /** Brings all usage to the database. Call it when no request is under way any more. */
   close(): Promise<void>
@@ -92,6 +94,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     backends: {
       summary: () => available.map(({ backend }) => backend.summary),
     },
+    currency: catalogue.currency,
     jobs: [],
     async close() {
       await stopReplaying()

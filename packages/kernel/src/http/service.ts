@@ -174,9 +174,7 @@ async function describe(scope: ServiceScope, options: ServiceOptions): Promise<v
     },
     transformObject: (document) => {
       const openapi = 'openapiObject' in document ? document.openapiObject : document.swaggerObject
-      allowAbsentQueryBodies(
-        openapi as { paths?: Record<string, Record<string, { requestBody?: { required?: boolean } }>> },
-      )
+      allowAbsentBodies(openapi as Parameters<typeof allowAbsentBodies>[0])
       return openapi
     },
   })
@@ -206,12 +204,20 @@ async function describe(scope: ServiceScope, options: ServiceOptions): Promise<v
   })
 }
 
-/** The generator marks every body as required; QUERY's is optional throughout. */
-function allowAbsentQueryBodies(document: {
-  paths?: Record<string, Record<string, { requestBody?: { required?: boolean } }>>
+interface BodyDescription {
+  required?: boolean
+  content?: Record<string, { schema?: { anyOf?: { type?: string }[] } }>
+}
+
+/** The generator marks every body as required; QUERY's is optional throughout, others where null is allowed. */
+function allowAbsentBodies(document: {
+  paths?: Record<string, Record<string, { requestBody?: BodyDescription }>>
 }): void {
   for (const operations of Object.values(document.paths ?? {})) {
-    const body = operations.query?.requestBody
-    if (body !== undefined) body.required = false
+    for (const [method, { requestBody }] of Object.entries(operations)) {
+      const choices = requestBody?.content?.['application/json']?.schema?.anyOf ?? []
+      const mayBeAbsent = method === 'query' || choices.some(({ type }) => type === 'null')
+      if (requestBody !== undefined && mayBeAbsent) requestBody.required = false
+    }
   }
 }
