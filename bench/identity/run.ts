@@ -1,7 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
-import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
 
@@ -9,7 +7,7 @@ import autocannon from 'autocannon'
  * Tokens a second of the token endpoint, with identity in one process and the load in this one, against
  * the signatures a second of the same process; and what a verification costs.
  *
- *   node bench/identity/run.ts [--write]
+ *   node bench/identity/run.ts
  */
 
 const CONNECTIONS = 32
@@ -65,13 +63,3 @@ const rows: [string, string][] = [
 ]
 const table = ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)].join('\n')
 process.stdout.write(`${table}\n`)
-
-if (process.argv.includes('--write')) {
-  const text = `## Identity
-
-\`node bench/identity/run.ts\`: the token endpoint of identity in one process, the load in another, ${availableParallelism()} cores shared by both and by PostgreSQL. The goal is 1,500 tokens a second, or 0.8 of the signing limit.
-
-${table}
-`
-  await writeFile(here('README-part.md'), text)
-}

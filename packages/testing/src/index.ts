@@ -7,7 +7,7 @@ export {
   type FakeRequest,
   startFakeOpenAi,
 } from './fake-openai.ts'
-export type { Observation } from './observed.ts'
+export { type Observation, observe } from './observed.ts'
 export { startTestPlatform, type TestPlatform } from './platform.ts'
 export { freePort } from './ports.ts'
 export { type RunningPlatform, registerPlatform } from './registry.ts'

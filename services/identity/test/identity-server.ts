@@ -9,7 +9,7 @@ import { createHttpServer } from '@atrium/kernel/http'
 import { Closers } from '@atrium/kernel/lifecycle'
 import { createLogger } from '@atrium/kernel/log'
 import { createMetrics } from '@atrium/kernel/metrics'
-import { createCaller, freePort } from '@atrium/testing'
+import { createCaller, freePort, observe } from '@atrium/testing'
 import { inject } from 'vitest'
 
 export const REALM = '/auth/oauth2/realms/root/realms/machine2machine'
@@ -88,6 +88,11 @@ export async function startIdentityServer(databaseUrl: string, options: Identity
       bodyLimit: 1_048_576,
       trustedProxies: options.trustedProxies ?? [],
       https: false,
+    })
+    // Sign-in goes through browsers and OAuth clients, so its answers are noted where they leave.
+    app.addHook('onResponse', async (request, reply) => {
+      const { operationId } = request.routeOptions.config
+      if (operationId !== undefined) observe('auth', operationId, reply.statusCode)
     })
     await identity.mount(app)
     await app.listen({ port, host: '127.0.0.1' })

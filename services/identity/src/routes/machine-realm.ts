@@ -77,7 +77,7 @@ function describeRoutes(scope: ServiceScope, handOver: ReturnType<typeof handOve
     schema: {
       tags: ['Machine tokens'],
       summary: 'Where the endpoints of this issuer are',
-      response: { 200: Discovery, ...errors(500) },
+      response: { 200: Discovery },
     },
     handler: handOver('/.well-known/openid-configuration'),
   })
@@ -89,7 +89,7 @@ function describeRoutes(scope: ServiceScope, handOver: ReturnType<typeof handOve
     schema: {
       tags: ['Machine tokens'],
       summary: 'Public keys that verify the tokens',
-      response: { 200: KeySet, ...errors(500) },
+      response: { 200: KeySet },
     },
     handler: handOver(MACHINE_ROUTES.jwks),
   })

@@ -34,7 +34,7 @@ export function peopleRealmRoutes(parent: ServiceScope, context: PeopleContext):
         tags,
         summary: 'Begin to sign in: authorization code with PKCE',
         querystring: AuthorizationQuery,
-        response: { 303: Redirect, ...htmlErrors(400, 401, 500) },
+        response: { 303: Redirect, ...htmlErrors(400, 500) },
       },
       handler: handOver(withQuery(PEOPLE_ROUTES.authorization)),
     })
@@ -101,7 +101,7 @@ function describeRoutes(scope: ServiceScope, handOver: HandOver): void {
     schema: {
       tags,
       summary: 'Where the endpoints of this issuer are',
-      response: { 200: PeopleDiscovery, ...errors(500) },
+      response: { 200: PeopleDiscovery },
     },
     handler: handOver('/.well-known/openid-configuration'),
   })
@@ -113,7 +113,7 @@ function describeRoutes(scope: ServiceScope, handOver: HandOver): void {
     schema: {
       tags,
       summary: 'Public keys that verify the tokens',
-      response: { 200: KeySet, ...errors(500) },
+      response: { 200: KeySet },
     },
     handler: handOver(PEOPLE_ROUTES.jwks),
   })

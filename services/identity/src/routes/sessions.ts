@@ -102,12 +102,12 @@ function accountRoutes(scope: ServiceScope, context: PeopleContext): void {
     },
   })
 
-  const userInfo = {
+  const userInfo = (ownErrors: object) => ({
     url: `${PEOPLE_PATH}${PEOPLE_PAGES.userInfo}`,
     schema: {
       tags: ['People’s tokens'],
       summary: 'Who the token speaks for (OpenID Connect)',
-      response: { 200: UserInfo, ...errors(400, 401, 403, 413, 500, 503) },
+      response: { 200: UserInfo, ...errors(401, 403, 500, 503), ...ownErrors },
     },
     async handler(request: FastifyRequest) {
       const { qxId, name } = personOf(request)
@@ -120,7 +120,7 @@ function accountRoutes(scope: ServiceScope, context: PeopleContext): void {
         ...(account === undefined || account.mailAddress === '' ? {} : { email: account.mailAddress }),
       }
     },
-  }
-  scope.route({ method: 'GET', ...userInfo, ...guard('getUserInfo') })
-  scope.route({ method: 'POST', ...userInfo, ...guard('postUserInfo') })
+  })
+  scope.route({ method: 'GET', ...userInfo({}), ...guard('getUserInfo') })
+  scope.route({ method: 'POST', ...userInfo(errors(400, 413)), ...guard('postUserInfo') })
 }
