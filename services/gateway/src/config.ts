@@ -18,6 +18,9 @@ export const gatewayEnv = {
     'Look for an OpenAI-compatible server on the usual ports of this machine when no backend is configured',
     { fallback: true },
   ),
+  ATRIUM_LOCAL_MODEL_PORTS: variable.list('The ports where that server is looked for, by comma', {
+    fallback: ['11434', '1234', '8000', '8081', '1337'],
+  }),
   ATRIUM_GATEWAY_RATE_LIMIT: variable.integer('Requests a minute and API key; off by default', {
     minimum: 1,
   }),

@@ -7,6 +7,8 @@ import type { GatewayMetrics } from './metrics.ts'
 /** What the operations work with; one for each region. */
 export interface GatewayContext {
   readonly models: ModelRoutes
+  /** Looks for backends again, for a caller whose model nobody serves. */
+  readonly lookForModels: () => Promise<void>
   readonly limiter: RateLimiter
   /** For keys without a limit of their own; undefined: these have none. */
   readonly rateLimit: RateLimit | undefined

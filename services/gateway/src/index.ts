@@ -6,12 +6,12 @@ import type { PlatformDeps } from '@atrium/kernel/deps'
 import type { HttpServer } from '@atrium/kernel/http'
 import type { Job } from '@atrium/kernel/jobs'
 import { every } from '@atrium/kernel/lifecycle'
-import { findBackends } from './adapters/find-backends.ts'
+import { createBackendFinder } from './adapters/find-backends.ts'
 import { createUsageStore } from './adapters/usage-store.ts'
 import type { gatewayEnv } from './config.ts'
 import { builtInCatalogue, loadCatalogue, type Region } from './domain/catalogue.ts'
 import { replayJournals } from './domain/journal-replay.ts'
-import { ModelRoutes, routeModels } from './domain/model-routing.ts'
+import { ModelDirectory } from './domain/model-directory.ts'
 import { type RateLimit, RateLimiter } from './domain/rate-limiter.ts'
 import { createTokenCounter } from './domain/token-counter.ts'
 import { UsageRecorder } from './domain/usage-recorder.ts'
@@ -62,8 +62,9 @@ const REPLAY_EVERY_MS = 60_000
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { env, log, pool, keys } = options
   const catalogue = await loadCatalogue(env.ATRIUM_MODELS ?? builtInCatalogue)
-  const { available, extra } = await findBackends(env, catalogue, options)
-  const routes = routeModels(catalogue, extra, available)
+  const finder = createBackendFinder(env, catalogue, options)
+  const directory = new ModelDirectory({ catalogue, find: finder.find, canChange: finder.canChange, log })
+  await directory.open()
 
   const folder = path.join(options.dataDir, 'gateway')
   const store = createUsageStore({ pool, costs: options.costs, log })
@@ -78,7 +79,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const counter = createTokenCounter()
   const limiter = createLimiter(options, metrics)
   const contextOf = (region: Region) => ({
-    models: new ModelRoutes(routes, region),
+    models: directory[region],
+    lookForModels: () => directory.lookForCaller(),
     limiter,
     rateLimit: rateLimitOf(env),
     recorder,
@@ -92,13 +94,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await mountRegion(app, 'cn', contextOf('cn'), keys)
     },
     backends: {
-      summary: () => available.map(({ backend }) => backend.summary),
+      summary: () => directory.summary(),
     },
     currency: catalogue.currency,
     jobs: [],
     async close() {
       await stopReplaying()
-      await Promise.all(available.map(({ backend }) => backend.close()))
+      await directory.close()
+      await finder.close()
       await recorder.close()
       await counter.close()
     },
@@ -110,12 +113,10 @@ export async function describeBackends(
   env: GatewayOptions['env'],
   where: { nodeEnv: string; ownPort: number },
 ): Promise<string[]> {
-  const { available } = await findBackends(
-    env,
-    await loadCatalogue(env.ATRIUM_MODELS ?? builtInCatalogue),
-    where,
-  )
-  await Promise.all(available.map(({ backend }) => backend.close()))
+  const catalogue = await loadCatalogue(env.ATRIUM_MODELS ?? builtInCatalogue)
+  const finder = createBackendFinder(env, catalogue, where)
+  const { available } = await finder.find()
+  await finder.close()
   return available.map(({ backend }) => backend.summary)
 }
 

@@ -96,11 +96,22 @@ export function parseCatalogue(text: string, origin: string): Catalogue {
     )
   }
   const models = new Map<string, CatalogueModel>()
-  for (const entry of value.models) {
-    if (models.has(entry.name)) fail([`${entry.name} is listed twice`])
+  for (const [index, entry] of value.models.entries()) {
+    const at = `models[${index}] (${entry.name})`
+    if (models.has(entry.name)) fail([`${at} is listed twice`])
+    for (const field of ['released', 'deprecated', 'sunset'] as const) {
+      if (!isDay(entry[field])) fail([`${at} ${field} must be a day of the calendar`])
+    }
     models.set(entry.name, modelOf(entry))
   }
   return { currency: value.currency, models }
+}
+
+/** The pattern admits 30 February, which `Date` turns into March or into nothing. */
+function isDay(day: string | undefined): boolean {
+  if (day === undefined) return true
+  const time = Date.parse(day)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day)
 }
 
 /** "/models/3/kind" → "models[3] (gpt-4o) kind". */

@@ -6,6 +6,10 @@ const LF = 0x0a
 const MAX_HELD_BYTES = 1024 * 1024
 const EMPTY = Buffer.alloc(0)
 
+const FINISH = '"finish_reason"'
+const FINISH_TEXT = /\s*:\s*"/y
+const DONE = /^data:\s*\[DONE\]/m
+
 /** `"content":"…"` and its like, in the Latin-1 view of an event. */
 const TEXT_FIELDS =
   /"(?:content|reasoning_content|reasoning|refusal|arguments|name)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
@@ -56,20 +60,34 @@ export class EventScanner {
     // Latin-1 keeps offsets and costs no decoding; only text that is kept becomes UTF-8.
     const text = events.toString('latin1')
     if (text.includes('"usage"')) this.usage = findUsage(text) ?? this.usage
-    if (text.includes('"finish_reason":"') || /"finish_reason"\s*:\s*"/.test(text)) this.isFinished = true
-    if (text.includes('data: [DONE]') || /^data:\s*\[DONE\]/m.test(text)) {
+    if (!this.isFinished && hasFinishReason(text)) this.isFinished = true
+    if (text.includes('[DONE]') && DONE.test(text)) {
       this.isDone = true
       this.isFinished = true
     }
-    TEXT_FIELDS.lastIndex = 0
+    // What stands before the first delta is the same in every chunk, and holds no text.
+    TEXT_FIELDS.lastIndex = Math.max(0, text.indexOf('"delta"'))
     for (let match = TEXT_FIELDS.exec(text); match !== null; match = TEXT_FIELDS.exec(text)) {
       if (match[1] !== undefined && match[1] !== '') this.#onText(decode(match[1]))
     }
   }
 }
 
+/** Whether a `finish_reason` is text; it is null in all chunks but the last. */
+function hasFinishReason(text: string): boolean {
+  for (let at = text.indexOf(FINISH); at !== -1; at = text.indexOf(FINISH, at + FINISH.length)) {
+    if (text.startsWith(':null', at + FINISH.length)) continue
+    FINISH_TEXT.lastIndex = at + FINISH.length
+    if (FINISH_TEXT.test(text)) return true
+  }
+  return false
+}
+
+const SPECIAL = /[\\\x80-\xff]/
+
 /** A JSON string's inside, in Latin-1, as text. */
 function decode(latin1: string): string {
+  if (!SPECIAL.test(latin1)) return latin1
   const text = Buffer.from(latin1, 'latin1').toString('utf8')
   if (!text.includes('\\')) return text
   try {
@@ -81,6 +99,8 @@ function decode(latin1: string): string {
 
 /** Index after the last blank line, whether lines end with LF or CRLF; 0 when there is none. */
 function endOfLastEvent(bytes: Buffer): number {
+  const { length } = bytes
+  if (length > 1 && bytes[length - 1] === LF && bytes[length - 2] === LF) return length
   for (let end = bytes.lastIndexOf(LF); end > 0; end = bytes.lastIndexOf(LF, end - 1)) {
     if (bytes[end - 1] === LF || (bytes[end - 1] === 0x0d && bytes[end - 2] === LF)) return end + 1
   }

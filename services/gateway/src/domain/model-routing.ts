@@ -31,16 +31,28 @@ const ENDPOINTS: Readonly<Record<ModelKind, string>> = {
   realtime: 'GET /v1/realtime (WebSocket)',
 }
 
-/** The models of a region and who serves them. */
+/** The models of a region and who serves them at the moment. */
 export class ModelRoutes {
-  readonly #routes: ReadonlyMap<string, ModelRoute>
+  readonly #region: Region
+  #routes: ReadonlyMap<string, ModelRoute> = new Map()
 
-  constructor(routes: Iterable<ModelRoute>, region: Region) {
+  constructor(region: Region) {
+    this.#region = region
+  }
+
+  /** From now on these hold; calls under way keep the deployment that they have. */
+  replace(routes: readonly ModelRoute[]): void {
     this.#routes = new Map(
-      [...routes]
-        .filter(({ model }) => model.regions.includes(region))
+      routes
+        .filter(({ model }) => model.regions.includes(this.#region))
         .map((route) => [route.model.name, route]),
     )
+  }
+
+  /** Whether a backend stands ready for the model. */
+  serves(name: string): boolean {
+    const route = this.#routes.get(name)
+    return route !== undefined && route.deployments.length > 0
   }
 
   /** In the catalogue's order. */

@@ -60,8 +60,9 @@ export class UsageRecorder {
   #day = ''
   #batch: Batch | undefined
   #flushing: Promise<void> | undefined
-  /** Bytes that reached the database. */
+  /** Bytes of the segment that reached the database, and those of the one before it that did not yet. */
   #flushedBytes: number
+  #rotatedBytes = 0
   /** Lines that are added up but not in the journal yet: at most those of one turn of the event loop. */
   #pending = ''
   #writing: Promise<void> | undefined
@@ -79,7 +80,7 @@ export class UsageRecorder {
 
   /** Bytes of the journal that are not in the database yet. */
   get lagBytes(): number {
-    return this.#segment.bytes - this.#flushedBytes
+    return this.#rotatedBytes + this.#segment.bytes - this.#flushedBytes
   }
 
   /**
@@ -182,6 +183,7 @@ export class UsageRecorder {
     this.#dirty = new Set()
     const batch: Batch = { segment, offset: segment.bytes, rows, isLast }
     if (next !== undefined) {
+      this.#rotatedBytes = segment.bytes - this.#flushedBytes
       this.#segment = next
       this.#series = new Map()
       this.#flushedBytes = this.#segment.bytes
@@ -196,6 +198,7 @@ export class UsageRecorder {
     if (rows.length > 0) await this.#options.store.record(segment.id, offset, rows)
     this.#batch = undefined
     if (segment === this.#segment) this.#flushedBytes = offset
+    else this.#rotatedBytes = 0
     if (!isLast) return
     segment.remove()
     await this.#options.store.forget(segment.id)

@@ -44,6 +44,7 @@ async function createChatCompletion(
 ): Promise<void> {
   const { raw, value } = bodyOf(request)
   const chat = checkChatRequest(value)
+  if (!context.models.serves(chat.model)) await context.lookForModels()
   const route = context.models.find(chat.model, 'chat')
   const [deployment] = route.deployments
   const hangUp = new HangUp()

@@ -5,7 +5,7 @@ import { errors, Model, ModelList } from '../contract/index.ts'
 import type { RouteGuards } from './index.ts'
 
 /** The models of the region, whether a backend for them is configured (`available`) or not. */
-export function modelRoutes(scope: ServiceScope, { models }: GatewayContext, guard: RouteGuards): void {
+export function modelRoutes(scope: ServiceScope, context: GatewayContext, guard: RouteGuards): void {
   scope.route({
     method: 'GET',
     url: '/v1/models',
@@ -15,7 +15,7 @@ export function modelRoutes(scope: ServiceScope, { models }: GatewayContext, gua
       summary: 'List the models of this region',
       response: { 200: ModelList, ...errors(429) },
     },
-    handler: () => ({ object: 'list' as const, data: models.list() }),
+    handler: () => ({ object: 'list' as const, data: context.models.list() }),
   })
 
   scope.route({
@@ -28,6 +28,9 @@ export function modelRoutes(scope: ServiceScope, { models }: GatewayContext, gua
       params: Type.Object({ model: Type.String() }),
       response: { 200: Model, ...errors(404, 429) },
     },
-    handler: ({ params }) => models.card(params.model),
+    handler: async ({ params }) => {
+      if (!context.models.serves(params.model)) await context.lookForModels()
+      return context.models.card(params.model)
+    },
   })
 }

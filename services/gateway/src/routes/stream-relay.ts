@@ -26,6 +26,8 @@ export class StreamRelay implements StreamSink {
   readonly #scanner: EventScanner
   #hasBegun = false
   #isSettled = false
+  /** Under way when the backend said nothing about usage. */
+  #counting: Promise<void> | undefined
   /** The caller's buffer is full, or the charge is being counted: nothing flows. */
   #isWaiting = false
   #isOver = false
@@ -56,6 +58,7 @@ export class StreamRelay implements StreamSink {
     }
     this.#pause()
     void this.#settleByCount().then(() => {
+      this.#counting = undefined
       this.#write(events)
       this.#resume()
     })
@@ -94,7 +97,8 @@ export class StreamRelay implements StreamSink {
       this.#isOver = true
       this.#answer.end(last)
     }
-    if (this.#isSettled) finish()
+    if (this.#counting !== undefined) void this.#counting.then(finish)
+    else if (this.#isSettled) finish()
     else if (this.#scanner.usage !== undefined) {
       this.#settle()
       finish()
@@ -106,10 +110,12 @@ export class StreamRelay implements StreamSink {
     if (this.#scanner.usage !== undefined) this.#options.charge.settle(this.#scanner.usage)
   }
 
-  async #settleByCount(): Promise<void> {
-    if (this.#isSettled) return
+  #settleByCount(): Promise<void> {
+    if (this.#isSettled) return this.#counting ?? Promise.resolve()
     this.#isSettled = true
-    this.#options.charge.settle(await this.#options.charge.estimate())
+    const { charge } = this.#options
+    this.#counting = charge.estimate().then((usage) => charge.settle(usage))
+    return this.#counting
   }
 
   #write(events: Buffer): void {
@@ -123,7 +129,7 @@ export class StreamRelay implements StreamSink {
   }
 
   #resume(): void {
-    if (!this.#isWaiting || this.#isOver) return
+    if (!this.#isWaiting || this.#isOver || this.#counting !== undefined) return
     this.#isWaiting = false
     this.#options.stream.resume()
   }

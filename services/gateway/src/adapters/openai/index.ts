@@ -3,7 +3,7 @@ import { chatCompletions } from './chat-completions.ts'
 import { connect, type OpenAiOptions } from './connection.ts'
 
 export type { OpenAiOptions } from './connection.ts'
-export { findLocalServers, type LocalServer } from './local-servers.ts'
+export { createLocalSearch } from './local-servers.ts'
 export { type ListedModel, listModels } from './models.ts'
 
 /** A backend that speaks OpenAI's API. */

@@ -1,0 +1,120 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from '@atrium/testing'
+import { expect, test } from 'vitest'
+import { hello, startWithFake } from './platform.ts'
+
+type Gateway = Awaited<ReturnType<typeof startWithFake>>
+
+/** What one call of the fake's usual answer costs: 20 × $2.50/M + 10 × $10/M. */
+const COST = 0.00015
+
+async function metricsOf(port: number): Promise<(name: string) => number | undefined> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  return (name) => {
+    const line = text.split('\n').find((one) => one.startsWith(`${name} `) || one.startsWith(`${name}{`))
+    return line === undefined ? undefined : Number(line.split(' ').at(-1))
+  }
+}
+
+async function callsOf(gateway: Gateway, apiKey: string, calls: number): Promise<void> {
+  for (let i = 0; i < calls; i++) {
+    const answer = await gateway.platform.call('POST', '/llm/v1/chat/completions', {
+      token: apiKey,
+      body: hello,
+    })
+    expect(answer.status).toBe(200)
+  }
+}
+
+const renameSchema = (gateway: Gateway, from: string, to: string) =>
+  gateway.platform.pool.query(`ALTER SCHEMA ${from} RENAME TO ${to}`)
+
+test('while the database is away calls go on, and are charged exactly once it is back', async () => {
+  const port = await freePort()
+  await using gateway = await startWithFake({ env: { ATRIUM_METRICS_PORT: String(port) } })
+  await callsOf(gateway, gateway.space.apiKey, 5)
+  await gateway.usage(5)
+  await renameSchema(gateway, 'gateway', 'away')
+  await callsOf(gateway, gateway.space.apiKey, 20)
+  await delay(600)
+  await callsOf(gateway, gateway.space.apiKey, 20)
+  expect((await metricsOf(port))('atrium_gateway_journal_lag_bytes')).toBeGreaterThan(40 * 10)
+  expect((await gateway.usage(5))[0]?.requests).toBe(5)
+  await renameSchema(gateway, 'away', 'gateway')
+  const [usage, ...others] = await gateway.usage(45)
+  expect(others).toEqual([])
+  expect(usage).toMatchObject({ requests: 45, promptTokens: 900, completionTokens: 450 })
+  expect(Number(usage?.amount)).toBeCloseTo(45 * COST, 12)
+  await expect
+    .poll(async () => (await metricsOf(port))('atrium_gateway_journal_lag_bytes'), { timeout: 3000 })
+    .toBe(0)
+})
+
+test('connections that break in the middle of everything lose and double nothing', async () => {
+  await using gateway = await startWithFake()
+  await callsOf(gateway, gateway.space.apiKey, 1)
+  let isOver = false
+  const breaker = (async () => {
+    while (!isOver) {
+      await delay(60)
+      await gateway.platform.pool.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      )
+    }
+  })()
+  let served = 1
+  const caller = async (): Promise<void> => {
+    for (let i = 0; i < 60; i++) {
+      const answer = await gateway.chat(hello)
+      // A key that must be looked up just now cannot be: such a call is refused and not charged.
+      if (answer.status === 200) served += 1
+      else expect(answer.status).toBeGreaterThanOrEqual(500)
+      await delay(10)
+    }
+  }
+  await Promise.all(Array.from({ length: 4 }, caller))
+  isOver = true
+  await breaker
+  const [usage] = await gateway.usage(served)
+  expect(served).toBeGreaterThan(100)
+  expect(usage).toMatchObject({ requests: served, promptTokens: served * 20, completionTokens: served * 10 })
+  expect(Number(usage?.amount)).toBeCloseTo(served * COST, 12)
+})
+
+test('a space that is deleted before its calls are charged does not hold up the others', async () => {
+  await using gateway = await startWithFake()
+  const gone = await gateway.platform.space()
+  await renameSchema(gateway, 'gateway', 'away')
+  await callsOf(gateway, gone.apiKey, 3)
+  await callsOf(gateway, gateway.space.apiKey, 4)
+  await gateway.platform.pool.query('DELETE FROM portal.spaces WHERE space_id = $1', [gone.spaceId])
+  await renameSchema(gateway, 'away', 'gateway')
+  expect((await gateway.usage(4))[0]).toMatchObject({ requests: 4, promptTokens: 80 })
+  const { rows } = await gateway.platform.pool.query(
+    'SELECT count(*)::int AS entries FROM portal.cost_entries WHERE space_id = $1',
+    [gone.spaceId],
+  )
+  expect(rows[0].entries).toBe(0)
+})
+
+test('the metrics say what was called, and how long the first chunk took', async () => {
+  const port = await freePort()
+  await using gateway = await startWithFake({ env: { ATRIUM_METRICS_PORT: String(port) } })
+  await callsOf(gateway, gateway.space.apiKey, 2)
+  await (await gateway.raw(JSON.stringify({ ...hello, stream: true }))).text()
+  gateway.fake.next({ status: 500 })
+  await gateway.chat(hello)
+  const value = await metricsOf(port)
+  const of = '{model="gpt-4o",backend="openai"}'
+  expect(value(`atrium_gateway_calls_total${of}`)).toBe(3)
+  expect(value(`atrium_gateway_calls_estimated_total${of}`)).toBe(1)
+  expect(value(`atrium_gateway_prompt_tokens_total${of}`)).toBeGreaterThan(40)
+  expect(value(`atrium_gateway_completion_tokens_total${of}`)).toBe(26)
+  expect(value(`atrium_gateway_cached_tokens_total${of}`)).toBe(0)
+  expect(value(`atrium_gateway_cost_total${of}`)).toBeGreaterThan(2 * COST)
+  expect(value('atrium_gateway_time_to_first_chunk_seconds_count{model="gpt-4o"}')).toBe(1)
+  expect(value('atrium_gateway_time_to_first_chunk_seconds_bucket{le="60",model="gpt-4o"}')).toBe(1)
+  expect(value('atrium_gateway_backend_errors_total{backend="openai",reason="status_500"}')).toBe(1)
+  expect(value('atrium_gateway_journal_lag_bytes')).toBeGreaterThanOrEqual(0)
+  expect(value('atrium_gateway_rate_limit_failures_total')).toBe(0)
+})
