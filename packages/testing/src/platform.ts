@@ -47,6 +47,7 @@ export async function startTestPlatform(options: { env?: Readonly<Record<string,
   })
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 })
   pool.on('error', () => {})
+  pool.on('connect', (client) => void client.on('error', () => {}))
   const call = createCaller(running.url, observe)
   const superuser = {
     qxId: TEST_CREDENTIALS.ATRIUM_BOOTSTRAP_USER,
@@ -105,7 +106,14 @@ export async function startTestPlatform(options: { env?: Readonly<Record<string,
     }
   }
 
-  async function close(): Promise<void> {
+  let closing: Promise<void> | undefined
+  /** Idempotent, so that a test may close early what `await using` closes again. */
+  const close = (): Promise<void> => {
+    closing ??= closeAll()
+    return closing
+  }
+
+  async function closeAll(): Promise<void> {
     await running.close()
     await pool.end()
     await database?.drop()

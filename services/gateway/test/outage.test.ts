@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from '@atrium/testing'
+import { createDatabase, createPool, type Kysely, sql } from '@atrium/kernel/db'
+import { createLogger } from '@atrium/kernel/log'
+import { freePort, startTestPlatform } from '@atrium/testing'
 import { expect, test } from 'vitest'
 import { hello, startWithFake } from './platform.ts'
 
@@ -79,6 +81,22 @@ test('connections that break in the middle of everything lose and double nothing
   expect(served).toBeGreaterThan(100)
   expect(usage).toMatchObject({ requests: served, promptTokens: served * 20, completionTokens: served * 10 })
   expect(Number(usage?.amount)).toBeCloseTo(served * COST, 12)
+})
+
+test('a connection that breaks between two statements of a transaction does not end the process', async () => {
+  await using platform = await startTestPlatform()
+  const log = createLogger({ level: 'silent' })
+  const pool = createPool(platform.databaseUrl, { max: 1, applicationName: 'breaks', log })
+  const db: Kysely<unknown> = createDatabase(pool)
+  const transaction = db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(trx)
+    await platform.pool.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid])
+    await delay(100)
+    await sql`SELECT 1`.execute(trx)
+  })
+  await expect(transaction).rejects.toThrow()
+  await sql`SELECT 1`.execute(db)
+  await pool.end()
 })
 
 test('a space that is deleted before its calls are charged does not hold up the others', async () => {

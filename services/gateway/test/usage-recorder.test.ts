@@ -145,7 +145,7 @@ test('what the costs refuse for good is set aside, and the rest recorded', async
 
 test('two platforms in one data folder charge every call once', async () => {
   await using one = await startWithFake()
-  await using two = await startTestPlatform({
+  const two = await startTestPlatform({
     env: {
       DATABASE_URL: one.platform.databaseUrl,
       ATRIUM_DATA_DIR: one.platform.dataDir,

@@ -32,6 +32,10 @@ export function createPool(
   pool.on('error', (err) => {
     if (!pool.ending) options.log.warn({ err }, 'an idle database connection failed')
   })
+  // The same for one that is in use between two queries; the next query rejects, and that is the error to handle.
+  pool.on('connect', (client) => {
+    client.on('error', (err) => options.log.debug({ err }, 'a database connection in use failed'))
+  })
   return pool
 }
 

@@ -136,6 +136,22 @@ describe('on one server', () => {
     await Promise.all(pools.map((pool) => pool.end()))
   })
 
+  it('a connection that breaks in the middle of a transaction fails that transaction and nothing else', async () => {
+    const pool = createPool(server.url, { max: 1, applicationName: 'breaks', log })
+    const client = await pool.connect()
+    await client.query('BEGIN')
+    const broken = new Promise((resolve) => client.once('end', resolve))
+    await query(
+      server.url,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'breaks'",
+    )
+    await broken
+    await expect(client.query('SELECT 1')).rejects.toThrow()
+    client.release(true)
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    await pool.end()
+  })
+
   it('notifications arrive again after the connection broke, and the gap is told', async () => {
     const notifications = createNotifications({ url: server.url, log })
     const received: string[] = []
