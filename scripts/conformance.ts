@@ -76,10 +76,13 @@ if (missing.length > 0) {
   process.stderr.write(`Declared answers that no test saw:\n${missing.join('\n')}\n`)
   process.exitCode = 1
 }
+/** Without the last column: which files see an answer is worth reading, but no promise to keep. */
+const promises = (text: string): string => text.replace(/^(\|.*\|)[^|\n]*\|$/gm, '$1')
+
 if (process.argv.includes('--check')) {
-  if ((await readFile(PAGE, 'utf8').catch(() => '')) !== page) {
+  if (promises(await readFile(PAGE, 'utf8').catch(() => '')) !== promises(page)) {
     process.stderr.write(
-      'docs/conformance.md no longer fits the tests: run npm test && npm run conformance\n',
+      'docs/conformance.md no longer fits the contracts: run npm test && npm run conformance\n',
     )
     process.exitCode = 1
   }
