@@ -65,7 +65,7 @@ const page = `<!-- Written by \`npm run conformance\` from what the tests saw. -
 # Conformance
 
 Every operation of every service, each status that its contract declares, and the tests in which it was seen over
-HTTP with a body that fits the contract. All of them are also walked by the
+HTTP with a body that fits the contract (what browsers and OAuth clients were sent is noted by its status). All of them are also walked by the
 [access matrix](../apps/server/test/access-matrix.test.ts): without a credential, with bad ones, and as each kind of
 caller. A status that no test saw fails the build.
 
