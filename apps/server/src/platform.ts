@@ -9,7 +9,7 @@ import { createJobs } from '@atrium/kernel/jobs'
 import { Closers } from '@atrium/kernel/lifecycle'
 import { createLogger, type Logger } from '@atrium/kernel/log'
 import { createMetrics, serveMetrics } from '@atrium/kernel/metrics'
-import { startTelemetry } from '@atrium/kernel/telemetry'
+import { startTelemetry, type Telemetry } from '@atrium/kernel/telemetry'
 import { createPortal, type Portal } from '@atrium/portal'
 import { bootstrap, type FirstCredentials } from './bootstrap.ts'
 import type { Config, ServiceName } from './config.ts'
@@ -69,7 +69,12 @@ async function createServices(
   return { identity, portal, gateway }
 }
 
-async function createServer(config: Config, deps: PlatformDeps, services: Services): Promise<HttpServer> {
+async function createServer(
+  config: Config,
+  deps: PlatformDeps,
+  services: Services,
+  telemetry: Telemetry,
+): Promise<HttpServer> {
   const app = await createHttpServer({
     log: deps.log,
     metrics: deps.metrics,
@@ -78,6 +83,8 @@ async function createServer(config: Config, deps: PlatformDeps, services: Servic
     trustedProxies: config.platform.ATRIUM_TRUSTED_PROXIES ?? [],
     https: config.publicUrl.startsWith('https:'),
   })
+  // Before any route, or it would not be traced.
+  await telemetry.instrument(app)
   mountRoot(app, [...config.services])
   for (const name of config.services) await services[name].mount(app)
   return app
@@ -137,8 +144,7 @@ export async function startPlatform(
       portal: services.portal,
     })
 
-    const app = await createServer(config, deps, services)
-    await telemetry.instrument(app)
+    const app = await createServer(config, deps, services, telemetry)
     closers.add('http server', () => app.close())
     await startMetrics(config, metrics, closers)
     await startJobs(config, services, { url, log }, closers)

@@ -1,14 +1,17 @@
 import type { HttpServer } from './http/index.ts'
 
+export interface Telemetry {
+  /** Traces the routes that are added after this. */
+  instrument(app: HttpServer): Promise<void>
+  /** Flushes and stops. */
+  stop(): Promise<void>
+}
+
 /**
  * OpenTelemetry traces, exported by OTLP as the standard `OTEL_*` variables say. Off unless
  * `OTEL_EXPORTER_OTLP_ENDPOINT` is set; the SDK is not even loaded then.
- * @returns a function that instruments a server, and one that flushes and stops
  */
-export async function startTelemetry(options: { enabled: boolean; serviceName: string }): Promise<{
-  instrument(app: HttpServer): Promise<void>
-  stop(): Promise<void>
-}> {
+export async function startTelemetry(options: { enabled: boolean; serviceName: string }): Promise<Telemetry> {
   if (!options.enabled) return { instrument: async () => {}, stop: async () => {} }
   const [{ NodeSDK }, { FastifyOtelInstrumentation }] = await Promise.all([
     import('@opentelemetry/sdk-node'),
