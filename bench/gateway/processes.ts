@@ -2,24 +2,17 @@
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { freePort } from '@atrium/testing'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 const command = path.resolve(here, '../../apps/server/src/main.ts')
 const run = promisify(execFile)
 
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
+export { freePort }
 
 /** A script of this folder as a process of its own, once it says that it is ready. */
 export async function startScript(name: string, ...args: string[]): Promise<ChildProcess> {
