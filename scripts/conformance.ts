@@ -10,6 +10,7 @@ const SERVICES: Readonly<Record<string, readonly string[]>> = {
   identity: ['auth'],
   portal: ['portal'],
   gateway: ['llm', 'llm-cn'],
+  agents: ['agents'],
 }
 
 interface Operation {

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { AccessTable } from '@atrium/access'
+import { agentsAccess } from '@atrium/agents'
 import { gatewayAccess } from '@atrium/gateway'
 import { identityAccess } from '@atrium/identity'
 import { envDocs } from '@atrium/kernel/config'
@@ -49,6 +50,7 @@ function accessPage(): string {
     identity: identityAccess,
     portal: portalAccess,
     gateway: gatewayAccess,
+    agents: agentsAccess,
   }
   const sections = Object.entries(tables).map(([service, access]) => {
     const rows = Object.entries(access).map(([operation, rule]) =>

@@ -1,11 +1,12 @@
 import path from 'node:path'
+import { agentsEnv } from '@atrium/agents'
 import { gatewayEnv } from '@atrium/gateway'
 import { identityEnv } from '@atrium/identity'
 import { type EnvValues, parseEnv, variable } from '@atrium/kernel/config'
 import { OperatorError } from '@atrium/kernel/errors'
 import { portalEnv } from '@atrium/portal'
 
-export const SERVICES = ['identity', 'portal', 'gateway'] as const
+export const SERVICES = ['identity', 'portal', 'gateway', 'agents'] as const
 export type ServiceName = (typeof SERVICES)[number]
 
 const platformEnv = {
@@ -86,6 +87,7 @@ export const environment = {
   identity: identityEnv,
   portal: portalEnv,
   gateway: gatewayEnv,
+  agents: agentsEnv,
 } as const
 
 export interface Config {
@@ -93,6 +95,7 @@ export interface Config {
   readonly identity: EnvValues<typeof identityEnv>
   readonly portal: EnvValues<typeof portalEnv>
   readonly gateway: EnvValues<typeof gatewayEnv>
+  readonly agents: EnvValues<typeof agentsEnv>
   readonly services: ReadonlySet<ServiceName>
   /** Absolute. */
   readonly dataDir: string
@@ -119,6 +122,7 @@ export function parseConfig(env: Environment): Config {
   const identity = part(() => parseEnv(identityEnv, env))
   const portal = part(() => parseEnv(portalEnv, env))
   const gateway = part(() => parseEnv(gatewayEnv, env))
+  const agents = part(() => parseEnv(agentsEnv, env))
   const services = part(() => parseServices(env))
   if (problems.length > 0) throw new OperatorError(`The environment is not valid:\n${problems.join('\n')}`)
   return {
@@ -126,6 +130,7 @@ export function parseConfig(env: Environment): Config {
     identity,
     portal,
     gateway,
+    agents,
     services,
     dataDir: path.resolve(platform.ATRIUM_DATA_DIR ?? '.atrium'),
     publicUrl: platform.ATRIUM_PUBLIC_URL ?? `http://localhost:${platform.ATRIUM_PORT}`,

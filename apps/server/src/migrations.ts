@@ -1,3 +1,4 @@
+import { agentsMigrations } from '@atrium/agents'
 import { gatewayMigrations } from '@atrium/gateway'
 import { identityMigrations } from '@atrium/identity'
 import type { MigrationSet } from '@atrium/kernel/db'
@@ -8,4 +9,5 @@ export const migrationSets: readonly MigrationSet[] = [
   identityMigrations,
   portalMigrations,
   gatewayMigrations,
+  agentsMigrations,
 ]

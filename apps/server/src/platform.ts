@@ -1,3 +1,4 @@
+import { type Agents, createAgents } from '@atrium/agents'
 import { createGateway, type Gateway } from '@atrium/gateway'
 import { createIdentity, type Identity } from '@atrium/identity'
 import { loadMasterKey } from '@atrium/kernel/crypto'
@@ -5,7 +6,7 @@ import { createNotifications, createPool, migrate } from '@atrium/kernel/db'
 import type { PlatformDeps } from '@atrium/kernel/deps'
 import { OperatorError } from '@atrium/kernel/errors'
 import { createHttpServer, type HttpServer } from '@atrium/kernel/http'
-import { createJobs } from '@atrium/kernel/jobs'
+import { createJobs, type Job } from '@atrium/kernel/jobs'
 import { Closers } from '@atrium/kernel/lifecycle'
 import { createLogger, type Logger } from '@atrium/kernel/log'
 import { createMetrics, serveMetrics } from '@atrium/kernel/metrics'
@@ -31,6 +32,7 @@ interface Services {
   readonly identity: Identity
   readonly portal: Portal
   readonly gateway: Gateway
+  readonly agents: Agents
 }
 
 /** The composition root's first half: each service from its dependencies, and what must be closed again. */
@@ -66,7 +68,14 @@ async function createServices(
       `The model catalogue has prices in ${gateway.currency}, but ATRIUM_CURRENCY is ${config.portal.ATRIUM_CURRENCY}: budgets would not see what models cost. Make them the same.`,
     )
   }
-  return { identity, portal, gateway }
+  const agents = await createAgents({
+    ...deps,
+    env: config.agents,
+    access: portal.access,
+    models: gateway.models,
+  })
+  closers.add('agents', () => agents.close())
+  return { identity, portal, gateway, agents }
 }
 
 async function createServer(
@@ -188,7 +197,7 @@ async function startMetrics(
 
 async function startJobs(
   config: Config,
-  services: Record<ServiceName, Identity | Portal | Gateway>,
+  services: Record<ServiceName, { readonly jobs: readonly Job[] }>,
   connection: { url: string; log: Logger },
   closers: Closers,
 ): Promise<void> {

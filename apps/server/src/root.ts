@@ -5,6 +5,7 @@ const ADDRESSES: Readonly<Record<ServiceName, readonly string[]>> = {
   identity: ['/auth'],
   portal: ['/portal'],
   gateway: ['/llm', '/llm-cn'],
+  agents: ['/agents'],
 }
 
 /** The origin itself: says which services are here. Everything unknown below it is a plain JSON 404. */

@@ -1,4 +1,5 @@
 import type { AccessRule, AccessTable, Grant } from '@atrium/access'
+import { agentsAccess } from '@atrium/agents'
 import { gatewayAccess } from '@atrium/gateway'
 import { identityAccess } from '@atrium/identity'
 import { portalAccess } from '@atrium/portal'
@@ -30,6 +31,7 @@ const TABLES: Readonly<Record<string, { address: string; access: AccessTable }[]
     { address: '/llm', access: gatewayAccess },
     { address: '/llm-cn', access: gatewayAccess },
   ],
+  agents: [{ address: '/agents', access: agentsAccess }],
 }
 
 let platform: TestPlatform
@@ -109,6 +111,22 @@ const ALLOWED: Readonly<Record<Grant, readonly CallerName[]>> = {
   unauthorized: [],
 }
 
+/** Has what each POST and DELETE of the agents service demands, so that the answer is about what the path names. */
+const AGENTS_BODY = {
+  role: 'user',
+  content: [{ type: 'text', text: 'hi' }],
+  embeddings: [Array(1536).fill(0.1)],
+  queryEmbedding: Array(1536).fill(0.1),
+  queryText: 'hi',
+  keywords: ['hi'],
+  filters: { a: 1 },
+  relevantIds: ['x'],
+  deleteAll: true,
+}
+
+/** They take up to 64 MiB; their own tests send more. */
+const TAKES_MUCH = ['createEmbedding', 'createEmbeddings']
+
 const send = async ({ method, path }: Operation, token?: string): Promise<number> =>
   (
     await platform.call(method, fill(path), {
@@ -186,7 +204,7 @@ describe('a child of another space', () => {
           body,
         })
       ).body
-    const children: Readonly<Record<string, string | undefined>> = {
+    const children: Record<string, string | undefined> = {
       apiKeyId: theirs.apiKeyId,
       userId: (
         await create('users', {
@@ -212,6 +230,23 @@ describe('a child of another space', () => {
       invitationId: (await create('invitations', { mailAddress: 'i@example.test', role: 'member' }))
         .invitationId,
     }
+    const agents = `/agents/v1/spaces/${theirs.spaceId}`
+    const inAgents = async (path: string, body: unknown): Promise<Record<string, string>> =>
+      (await platform.call('POST', `${agents}${path}`, { token: theirs.apiKey, body })).body
+    const { agentId } = await inAgents('/agent?model=gpt-4o', {
+      name: 'n',
+      instructions: 'i',
+      description: 'd',
+      outputFormat: 'text',
+      createdBy: { qxId: 'q', name: 'n' },
+    })
+    const { threadId } = await inAgents(`/agent/${agentId}/thread`, {})
+    const { messageId } = await inAgents(`/agent/${agentId}/thread/${threadId}/message`, {
+      role: 'user',
+      content: [{ type: 'text', text: 'secret' }],
+    })
+    const { vectorStoreId } = await inAgents('/vector-stores', { name: 'store' })
+    Object.assign(children, { agentId, threadId, messageId, vectorStoreId })
     const nested = operations.filter(({ path }) => /\{spaceId\}.*\{\w+\}/.test(path))
     expect(nested.length).toBeGreaterThan(5)
     for (const operation of nested) {
@@ -224,9 +259,11 @@ describe('a child of another space', () => {
       const rule = operation.rule as Exclude<AccessRule, 'public'>
       const token = rule.user === 'owner' ? mine.ownerToken : tokens.superuser
       const body =
-        operation.method === 'PATCH'
+        operation.method === 'PATCH' || operation.method === 'PUT'
           ? { role: 'owner', name: 'taken over', namespaceName: 'taken' }
-          : undefined
+          : operation.service === 'agents' && ['POST', 'DELETE'].includes(operation.method)
+            ? AGENTS_BODY
+            : undefined
       const { status } = await platform.call(operation.method, path, {
         token,
         ...(body === undefined ? {} : { body }),
@@ -244,21 +281,29 @@ describe('every operation', () => {
     ['NUL bytes in strings', '{"spaceName": "a\\u0000b", "model": "a\\u0000", "day": "\\u0000"}', [400]],
     ['another content type', undefined, [400]],
   ])('that takes a body refuses %s in the service’s own shape', async (what, body, expected) => {
+    const store = await platform.call('POST', `/agents/v1/spaces/${spaceId}/vector-stores`, {
+      token: tokens.owner,
+      body: { name: 'store' },
+    })
     for (const operation of operations.filter(
       ({ method, service }) => ['POST', 'PATCH', 'PUT'].includes(method) && service !== 'identity',
     )) {
+      if (expected[0] === 413 && TAKES_MUCH.includes(operation.id)) continue
       const rule = operation.rule as Exclude<AccessRule, 'public'>
       const caller = (['owner', 'superuser', 'superuser client', 'key'] as const).find((name) =>
         ALLOWED[rule[KIND[name]]].includes(name),
       )
       if (caller === undefined) throw new Error(`nobody may call ${operation.id}`)
-      const answer = await platform.call(operation.method, fill(operation.path), {
+      // Embeddings are read with their store's dimension in hand, so there must be one.
+      const path = fill(operation.path.replace('{vectorStoreId}', store.body.vectorStoreId))
+      const answer = await platform.call(operation.method, path, {
         token: tokens[caller],
         body: body ?? 'a=b',
         ...(body === undefined ? { headers: { 'content-type': 'text/plain' } } : {}),
       })
       expect(expected, `${operation.id}: ${what} → ${JSON.stringify(answer.body)}`).toContain(answer.status)
-      expect(answer.body.error, operation.id).toMatchObject({ message: expect.stringMatching(/\w+/) })
+      const shown = operation.service === 'agents' ? answer.body : answer.body.error
+      expect(shown, operation.id).toMatchObject({ message: expect.stringMatching(/\w+/) })
     }
   })
 
@@ -282,7 +327,8 @@ describe('with a broken database', () => {
     await using broken = await startTestPlatform()
     const { token } = broken.superuser
     const { spaceId: space, apiKey } = await broken.space()
-    for (const schema of ['portal', 'identity', 'gateway']) {
+    const schemas = ['portal', 'identity', 'gateway', 'agents']
+    for (const schema of schemas) {
       await broken.pool.query(`ALTER SCHEMA ${schema} RENAME TO gone_${schema}`)
     }
     // What is cached is trusted for less than a second.
@@ -290,7 +336,9 @@ describe('with a broken database', () => {
     for (const { method, path, rule, service, id } of operations) {
       // Flags do not come from the database; a user or client whose token is known gets them all the same.
       if (rule === 'public' || path.startsWith('/llm-cn') || id === 'getFeatureFlags') continue
-      const credential = service === 'gateway' ? apiKey : token
+      // The list of agents' models comes from no database either, but who a key is does.
+      const needsKey = service === 'gateway' || (service === 'agents' && id === 'listModels')
+      const credential = needsKey ? apiKey : token
       const answer = await broken.call(method, fill(path).replace(spaceId, space), {
         token:
           rule.user === 'forbidden' || rule.user === 'unauthorized'
@@ -301,11 +349,11 @@ describe('with a broken database', () => {
         ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
       })
       expect(answer.status, `${method} ${path} (${id})`).toBe(500)
-      expect(JSON.stringify(answer.body)).not.toMatch(/relation|schema|portal\./)
+      expect(JSON.stringify(answer.body)).not.toMatch(/relation|schema|portal\.|agents\./)
     }
     expect((await broken.call('GET', '/portal/liveness')).status).toBe(200)
     expect((await broken.call('GET', '/portal/health')).status).toBe(200)
-    for (const schema of ['portal', 'identity', 'gateway']) {
+    for (const schema of schemas) {
       await broken.pool.query(`ALTER SCHEMA gone_${schema} RENAME TO ${schema}`)
     }
   })

@@ -57,6 +57,12 @@ describe('1. the one who tries other tenants’ ids', () => {
         expect((await portal('GET', theirs + path, token)).status, path).toBe(403)
       }
     }
+    for (const token of [attacker.ownerToken, attacker.memberToken, attacker.apiKey]) {
+      for (const method of ['GET', 'QUERY']) {
+        const answer = await platform.call(method, `/agents/v1${theirs}/agent`, { token })
+        expect(answer.status, method).toBe(403)
+      }
+    }
     expect((await portal('GET', `${theirs}/costs/report?month=2026-01`, attacker.ownerToken)).status).toBe(
       403,
     )

@@ -13,6 +13,7 @@ describe('the platform', () => {
       '/portal',
       '/llm',
       '/llm-cn',
+      '/agents',
     ])
     expect((await platform.call('GET', '/nowhere', { unchecked: true })).body.error.code).toBe(404)
   })

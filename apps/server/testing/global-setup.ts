@@ -9,7 +9,7 @@ import { startPlatform } from '../src/platform.ts'
 /** For `npm run conformance`: what the contracts promise, and what the tests saw. */
 export const CONFORMANCE_DIR = path.resolve(import.meta.dirname, '../../../node_modules/.cache/atrium')
 export const OBSERVED_FILE = path.join(CONFORMANCE_DIR, 'observed.jsonl')
-const ADDRESSES = { identity: 'auth', portal: 'portal', gateway: 'llm' }
+const ADDRESSES = { identity: 'auth', portal: 'portal', gateway: 'llm', agents: 'agents' }
 
 async function saveContracts(url: string): Promise<void> {
   await mkdir(CONFORMANCE_DIR, { recursive: true })

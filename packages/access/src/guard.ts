@@ -1,4 +1,4 @@
-import { AppError, forbidden, invalidInput, notFound, unauthorized } from '@atrium/kernel/errors'
+import { AppError, forbidden, invalidInput, unauthorized } from '@atrium/kernel/errors'
 import { isUuid } from '@atrium/kernel/ids'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { type Principal, rememberCaller } from './principal.ts'
@@ -40,7 +40,7 @@ async function roleAt(row: Row, caller: Principal, spaceId: string, directory: A
   const role = await directory.roleIn(caller, spaceId)
   if (role !== 'no-space') return role
   if (row.malformedSpaceId === 400 && !isUuid(spaceId)) throw invalidInput('params.spaceId', 'must be a UUID')
-  throw notFound('Space', spaceId)
+  throw new AppError(404, 'space_not_found', `Space ${spaceId} not found`)
 }
 
 async function decide(

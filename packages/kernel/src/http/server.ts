@@ -3,8 +3,10 @@ import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, {
   type FastifyBaseLogger,
+  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   LogController,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
@@ -17,6 +19,7 @@ import { Histogram, type Registry } from '../metrics.ts'
 import { readJsonBodies } from './bodies.ts'
 import { compileSerializer, compileValidator } from './compilers.ts'
 import { parseJson } from './json.ts'
+import { errorShapeBelow } from './service.ts'
 
 export type HttpServer = FastifyInstance<
   RawServerDefault,
@@ -55,6 +58,18 @@ const requestIdOf = (raw: { headers: Record<string, string | string[] | undefine
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId()
 }
 
+/** A path that cannot be decoded, or whose parts are too long, is refused before it reaches the scope of its service. */
+function answerBadPath(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  const status = error.statusCode ?? 400
+  const message = status === 414 ? 'A part of the path is too long' : 'The path cannot be decoded'
+  const format = errorShapeBelow(request.server.server, request.raw.url ?? '')
+  const body =
+    format === undefined
+      ? { error: { code: status, message } }
+      : format({ status, code: 'invalid_path', message, field: undefined, requestId: request.id })
+  void reply.code(status).header('x-request-id', request.id).send(body)
+}
+
 /** The root server: everything that all services share, and no route. Listening is the caller's act. */
 export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
   const app = Fastify({
@@ -68,13 +83,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     requestTimeout: 60_000,
     keepAliveTimeout: 72_000,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
-    // A path that cannot be decoded is a path that does not exist; each service's scope shapes the rest.
-    frameworkErrors: (error, request, reply) => {
-      void (reply as FastifyReply)
-        .code(error.statusCode ?? 400)
-        .header('x-request-id', request.id)
-        .send({ error: { code: error.statusCode ?? 400, message: error.message } })
-    },
+    frameworkErrors: answerBadPath,
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   closeUnusedConnections(app)

@@ -15,6 +15,8 @@ export interface ErrorView {
   readonly message: string
   readonly field: string | undefined
   readonly requestId: string
+  /** Undefined where no route was found. */
+  readonly operationId?: string | undefined
 }
 
 export interface ServiceOptions {
@@ -88,15 +90,31 @@ function viewOf(error: FastifyError | AppError, requestId: string, validationSta
   }
 }
 
+type Format = ServiceOptions['formatError']
+
+/** The error shapes of each server's services, by prefix. */
+const shapes = new WeakMap<object, Map<string, Format>>()
+
+/** How the service that a path lies below shows its errors; undefined below none. For failures before any routing. */
+export function errorShapeBelow(server: object, url: string): Format | undefined {
+  const prefix = /^\/[^/?]+/.exec(url)?.[0] ?? ''
+  return shapes.get(server)?.get(prefix)
+}
+
 /**
  * Mounts a service under its prefix: its error shape for everything below it (404 and 405 too), its
  * OpenAPI 3.2 at `/openapi.json` and its reference at `/docs`.
  */
 export async function mountService(app: HttpServer, options: ServiceOptions): Promise<void> {
+  const known = shapes.get(app.server) ?? new Map<string, Format>()
+  shapes.set(app.server, known.set(options.prefix, options.formatError))
   await app.register(
     async (scope: ServiceScope) => {
       const answer = (error: FastifyError | AppError, request: FastifyRequest, reply: FastifyReply) => {
-        const view = viewOf(error, request.id, options.validationStatus ?? 400)
+        const view = {
+          ...viewOf(error, request.id, options.validationStatus ?? 400),
+          operationId: request.routeOptions.config?.operationId,
+        }
         if (view.status >= 500) request.log.error({ err: error, requestId: request.id }, 'request failed')
         if (error instanceof AppError && error.headers !== undefined) reply.headers(error.headers)
         return reply

@@ -1,0 +1,108 @@
+import { AppError } from '@atrium/kernel/errors'
+import { parseJson } from '@atrium/kernel/http'
+import {
+  type Data,
+  Float32,
+  Float64,
+  Int32,
+  makeData,
+  RecordBatch,
+  Struct,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow'
+import { type EmbeddingBatch, readBatch } from '../../domain/embeddings/read-batch.ts'
+import { analyse } from '../../domain/keyword/analyse.ts'
+import { metadataColumns } from '../lancedb/metadata-column.ts'
+import { tableSchema, vectorType } from '../lancedb/table-fields.ts'
+import { analyseChunks, textColumns } from '../lancedb/text-column.ts'
+
+export interface EncodingTask {
+  /** A request's body. */
+  readonly body: Uint8Array
+  readonly vectorStoreId: string
+  readonly dimension: number
+  readonly language: string
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  /** The same as answers show it. */
+  readonly shownCreatedAt: string
+}
+
+export interface EncodedBatch {
+  /** The rows as an Arrow IPC stream. */
+  readonly rows: Uint8Array
+  /** Distinct words with their stems, for the vocabulary. */
+  readonly words: ReadonlyMap<string, string>
+  readonly ids: readonly string[]
+  /** Body of the answer. */
+  readonly answer: string
+}
+
+/** A failure that can cross threads; they pass errors on without their class. */
+export interface EncodingFailure {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly field: string | undefined
+}
+
+const utf8 = (texts: readonly string[]): Data => vectorFromArray([...texts], new Utf8()).data[0] as Data<Utf8>
+
+function toArrow(batch: EmbeddingBatch, terms: readonly string[], task: EncodingTask): Uint8Array {
+  const { dimension, language, createdAt } = task
+  const length = batch.ids.length
+  const schema = tableSchema(dimension)
+  const numbers = makeData({
+    type: new Float32(),
+    length: batch.vectors.length,
+    nullCount: 0,
+    data: batch.vectors,
+  })
+  const children: Data[] = [
+    utf8(batch.ids),
+    utf8(batch.documentIds),
+    makeData({ type: new Int32(), length, nullCount: 0, data: Int32Array.from(batch.sequences) }),
+    utf8(batch.chunks),
+    makeData({ type: new Float64(), length, nullCount: 0, data: new Float64Array(length).fill(createdAt) }),
+    ...metadataColumns(batch.metadata, (text) => analyse(text, language)),
+    ...textColumns(terms),
+    makeData({ type: vectorType(dimension), length, nullCount: 0, child: numbers }),
+  ]
+  const struct = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children })
+  return tableToIPC(new Table(new RecordBatch(schema, struct)))
+}
+
+function answerOf(batch: EmbeddingBatch, { vectorStoreId, shownCreatedAt }: EncodingTask): string {
+  return JSON.stringify(
+    batch.ids.map((embeddingId, index) => ({
+      embeddingId,
+      vectorStoreId,
+      chunk: batch.chunks[index],
+      documentId: batch.documentIds[index],
+      sequence: batch.sequences[index],
+      metadata: batch.metadata[index] ?? {},
+      createdAt: shownCreatedAt,
+    })),
+  )
+}
+
+/** Reads and checks a body and makes rows of it. @throws AppError 400 */
+export function encodeBatch(task: EncodingTask): EncodedBatch {
+  const { buffer, byteOffset, byteLength } = task.body
+  const batch = readBatch(parseJson(Buffer.from(buffer, byteOffset, byteLength)), task.dimension)
+  const { terms, words } = analyseChunks(batch.chunks, task.language)
+  return { rows: toArrow(batch, terms, task), words, ids: batch.ids, answer: answerOf(batch, task) }
+}
+
+export const failureOf = ({ status, code, message, field }: AppError): EncodingFailure => ({
+  status,
+  code,
+  message,
+  field,
+})
+
+export const errorOf = ({ status, code, message, field }: EncodingFailure): AppError =>
+  new AppError(status, code, message, field === undefined ? {} : { field })

@@ -1,0 +1,204 @@
+import {
+  BooleanQuery,
+  type FullTextQuery,
+  Index,
+  MatchQuery,
+  Occur,
+  Operator,
+  type Table,
+} from '@lancedb/lancedb'
+import { analyse } from '../../domain/keyword/analyse.ts'
+import type { Expansion } from '../../domain/keyword/similar.ts'
+import type { KeywordPlan } from '../../domain/keyword/vocabulary.ts'
+import { TERMS } from './text-column.ts'
+
+export interface KeywordHit {
+  readonly embeddingId: string
+  /** BM25 (k1 1.2, b 0.75) over the store's rows. */
+  readonly score: number
+  /** The columns that were asked for. */
+  readonly row: Readonly<Record<string, unknown>>
+}
+
+export interface KeywordOptions {
+  readonly limit: number
+  /** SQL that rows must fulfil. */
+  readonly where?: string | undefined
+  /** Columns to return beside the id. */
+  readonly columns?: readonly string[]
+}
+
+const ID = 'embedding_id'
+const INDEX = 'terms_idx'
+
+/** A keyword has no more distinct terms than this. */
+const MOST_TERMS_A_KEYWORD = 256
+
+/** Up to so many rows, scores of single rows are taken from a search of all. */
+const SMALL = 5000
+
+/** Made on the empty table: rows are searched from the first on, indexed or not. The terms are ready for use. */
+export async function createFullTextIndex(table: Table): Promise<void> {
+  await table.createIndex(TERMS, {
+    name: INDEX,
+    config: Index.fts({
+      baseTokenizer: 'whitespace',
+      lowercase: false,
+      stem: false,
+      removeStopWords: false,
+      asciiFolding: false,
+      withPosition: false,
+      maxTokenLength: 4096,
+    }),
+  })
+}
+
+export async function hasFullTextIndex(table: Table): Promise<boolean> {
+  return (await table.listIndices()).some(({ name }) => name === INDEX)
+}
+
+/**
+ * Rows by BM25, best first, equal scores by id.
+ *
+ * With `tiers` no row that matches only by similar words ranks above one that holds a word of the query: such rows
+ * follow after, their scores scaled below the others', until `limit` is reached. Without, similar words of those
+ * that no row holds simply count less.
+ */
+export async function searchKeywords(
+  table: Table,
+  plan: KeywordPlan,
+  options: KeywordOptions & { readonly tiers?: boolean },
+): Promise<KeywordHit[]> {
+  if (plan.exact.length === 0) return []
+  const exact = anyOf(plan.exact)
+  const similar = plan.expansions.map(expansionQuery)
+  if (options.tiers === false) return search(table, combine(Occur.Should, exact, similar), options)
+  const hits = await search(table, combine(Occur.Must, exact, similar), options)
+  const open = options.limit - hits.length
+  if (open <= 0) return hits
+  const more = [...similar, ...(await plan.similar()).map(expansionQuery)]
+  if (more.length === 0) return hits
+  const rest = await search(table, combine(Occur.MustNot, exact, more), { ...options, limit: open })
+  return [...hits, ...scaleBelow(rest, hits.at(-1)?.score)]
+}
+
+/** The scores of these rows, on the scale of `searchKeywords` without tiers. Rows that match nothing are absent. */
+export async function scoreByIds(
+  table: Table,
+  plan: KeywordPlan,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  if (plan.exact.length === 0 || ids.length === 0) return new Map()
+  const query = combine(Occur.Should, anyOf(plan.exact), plan.expansions.map(expansionQuery))
+  const asked = new Set(ids)
+  // LanceDB takes the statistics of rows that are not indexed from those that pass the condition.
+  const stats = await table.indexStats(INDEX)
+  const rows = (stats?.numIndexedRows ?? 0) + (stats?.numUnindexedRows ?? 0)
+  const isSmall = rows > 0 && rows <= SMALL && (stats?.numUnindexedRows ?? 0) > 0
+  const hits = await search(
+    table,
+    query,
+    isSmall
+      ? { limit: rows }
+      : { limit: asked.size, where: `${ID} IN (${[...asked].map(literal).join(', ')})` },
+  )
+  return new Map(
+    hits.filter(({ embeddingId }) => asked.has(embeddingId)).map((hit) => [hit.embeddingId, hit.score]),
+  )
+}
+
+/**
+ * Rows that hold the keywords, exactly. A keyword of several words is held when all its words are.
+ * @param keywords those without any term, such as stop words alone, are ignored
+ * @param options requireAll asks for all keywords instead of one
+ */
+export async function searchAllKeywords(
+  table: Table,
+  keywords: readonly string[],
+  language: string,
+  options: KeywordOptions & { readonly requireAll: boolean },
+): Promise<KeywordHit[]> {
+  const terms = keywords.map((keyword) =>
+    [...new Set(analyse(keyword, language))].slice(0, MOST_TERMS_A_KEYWORD),
+  )
+  const distinct = new Map(
+    terms.filter((list) => list.length > 0).map((list) => [list.toSorted().join(' '), list]),
+  )
+  if (distinct.size === 0) return []
+  const occur = options.requireAll ? Occur.Must : Occur.Should
+  const clauses = [...distinct.values()].map((list): [Occur, FullTextQuery] => [
+    occur,
+    new MatchQuery(list.join(' '), TERMS, { operator: Operator.And }),
+  ])
+  return search(table, new BooleanQuery(clauses), options)
+}
+
+export interface FullTextState {
+  readonly rows: number
+  /** Rows that each search reads through: about 0.7 ms per 100. */
+  readonly unindexed: number
+}
+
+export async function fullTextState(table: Table): Promise<FullTextState> {
+  const stats = await table.indexStats(INDEX)
+  const unindexed = stats?.numUnindexedRows ?? 0
+  return { rows: (stats?.numIndexedRows ?? 0) + unindexed, unindexed }
+}
+
+/** Fewer rows are not worth the compaction that comes with indexing them. */
+const TAIL = 500
+const TAIL_SHARE = 0.02
+
+/**
+ * Takes the rows that are not yet indexed into the index, once they are many. Compacts the table as well. For one
+ * process at a time per store: two at once fail with a commit conflict.
+ * @param options force does it for any number of rows, as for a store that has come to rest
+ * @returns whether it was done
+ */
+export async function maintainFullText(
+  table: Table,
+  options: { readonly force?: boolean; readonly cleanupOlderThan?: Date } = {},
+): Promise<boolean> {
+  const { rows, unindexed } = await fullTextState(table)
+  if (unindexed === 0 || (options.force !== true && unindexed < Math.max(TAIL, rows * TAIL_SHARE)))
+    return false
+  await table.optimize(
+    options.cleanupOlderThan === undefined ? {} : { cleanupOlderThan: options.cleanupOlderThan },
+  )
+  return true
+}
+
+const anyOf = (terms: readonly string[], boost = 1): FullTextQuery =>
+  new MatchQuery(terms.join(' '), TERMS, { operator: Operator.Or, boost })
+
+const expansionQuery = ({ terms, weight }: Expansion): FullTextQuery => anyOf(terms, weight)
+
+function combine(occur: Occur, exact: FullTextQuery, similar: readonly FullTextQuery[]): FullTextQuery {
+  if (similar.length === 0) return exact
+  return new BooleanQuery([
+    [occur, exact],
+    ...similar.map((query): [Occur, FullTextQuery] => [Occur.Should, query]),
+  ])
+}
+
+async function search(table: Table, query: FullTextQuery, options: KeywordOptions): Promise<KeywordHit[]> {
+  const columns = new Set([ID, ...(options.columns ?? [])])
+  let search = table
+    .query()
+    .fullTextSearch(query)
+    .select([...columns, '_score'])
+    .limit(options.limit)
+  if (options.where !== undefined) search = search.where(options.where)
+  const rows: Record<string, unknown>[] = await search.toArray()
+  return rows
+    .map((row) => ({ embeddingId: String(row[ID]), score: Number(row._score), row }))
+    .sort((a, b) => b.score - a.score || (a.embeddingId < b.embeddingId ? -1 : 1))
+}
+
+function scaleBelow(hits: readonly KeywordHit[], ceiling: number | undefined): KeywordHit[] {
+  const best = hits[0]?.score ?? 0
+  const factor = ceiling === undefined || best <= ceiling ? 1 : ceiling / best
+  return hits.map((hit) => ({ ...hit, score: hit.score * factor }))
+}
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`

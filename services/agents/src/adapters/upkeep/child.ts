@@ -1,0 +1,37 @@
+import os from 'node:os'
+import type { Connection } from '@lancedb/lancedb'
+import { connectTo, type RetrievalLocation } from '../lancedb/retrieval.ts'
+import { type Tidied, type TidyTask, tidy } from './tidy.ts'
+
+/** What the parent sends: the location once, then tasks. */
+export interface ChildRequest {
+  readonly id: number
+  readonly location: RetrievalLocation
+  readonly task: TidyTask
+}
+
+export type ChildAnswer =
+  | { readonly id: number; readonly done: Tidied }
+  | { readonly id: number; readonly error: string }
+
+/** Searches and writes of the server go first. */
+const NICENESS = 15
+
+let connection: Promise<Connection> | undefined
+
+async function handle({ id, location, task }: ChildRequest): Promise<ChildAnswer> {
+  try {
+    connection ??= connectTo(location)
+    const table = await (await connection).openTable(task.tableName)
+    return { id, done: await tidy(table, task) }
+  } catch (error) {
+    return { id, error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+os.setPriority(NICENESS)
+process.on('message', async (request: ChildRequest) => {
+  process.send?.(await handle(request))
+})
+// The parent is gone: whatever it was about, another process will do it.
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,84 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import type { RetrievalLocation } from '../lancedb/retrieval.ts'
+import type { ChildAnswer, ChildRequest } from './child.ts'
+import type { Tidied, TidyTask } from './tidy.ts'
+
+/** The child process ends when it has had nothing to do for so long, in milliseconds. */
+const IDLE_MS = 10_000
+
+interface Waiting {
+  readonly resolve: (done: Tidied) => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * Does the heavy work on tables in a process of its own, of low priority: building an index takes all the cores it
+ * gets, and within this process searches would wait for it, seconds at worst.
+ */
+export class Tidier {
+  readonly #location: RetrievalLocation
+  readonly #waiting = new Map<number, Waiting>()
+  #child: ChildProcess | undefined
+  #idle: NodeJS.Timeout | undefined
+  #lastId = 0
+
+  constructor(location: RetrievalLocation) {
+    this.#location = location
+  }
+
+  /** @throws Error when the work failed or its process died */
+  tidy(task: TidyTask): Promise<Tidied> {
+    clearTimeout(this.#idle)
+    const child = this.#started()
+    const id = ++this.#lastId
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      child.send({ id, location: this.#location, task } satisfies ChildRequest, (error) => {
+        if (error !== null) this.#settle(id, ({ reject }) => reject(error))
+      })
+    })
+  }
+
+  /** Ends the child at once: its work is committed as a whole or not at all. */
+  close(): void {
+    clearTimeout(this.#idle)
+    this.#child?.kill('SIGKILL')
+  }
+
+  #started(): ChildProcess {
+    if (this.#child !== undefined) return this.#child
+    const child = fork(new URL('./child.ts', import.meta.url), {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: [],
+    })
+    this.#child = child
+    child.on('message', (answer: ChildAnswer) => {
+      this.#settle(answer.id, ({ resolve, reject }) =>
+        'done' in answer ? resolve(answer.done) : reject(new Error(answer.error)),
+      )
+    })
+    child.on('exit', (code, signal) => {
+      if (this.#child === child) this.#child = undefined
+      for (const id of [...this.#waiting.keys()]) {
+        this.#settle(id, ({ reject }) =>
+          reject(new Error(`The process that tidies tables ended (${signal ?? code})`)),
+        )
+      }
+    })
+    child.on('error', () => child.kill('SIGKILL'))
+    child.unref()
+    child.channel?.unref()
+    return child
+  }
+
+  #settle(id: number, how: (waiting: Waiting) => void): void {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    if (waiting !== undefined) how(waiting)
+    if (this.#waiting.size === 0) {
+      this.#idle = setTimeout(() => this.close(), IDLE_MS)
+      this.#idle.unref()
+    }
+  }
+}

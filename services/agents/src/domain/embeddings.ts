@@ -1,0 +1,111 @@
+import { AppError, invalidInput } from '@atrium/kernel/errors'
+import { pageRequest } from '@atrium/kernel/http'
+import { isUuid } from '@atrium/kernel/ids'
+import {
+  addRows,
+  deleteRows,
+  documentIdIn,
+  type EmbeddingRow,
+  embeddingIdIn,
+  readRows,
+} from '../adapters/lancedb/embedding-table.ts'
+import type { EmbeddingDeletion, EmbeddingListQuery } from '../contract/embeddings.ts'
+import { storeNotFound } from '../errors.ts'
+import { noteWrite } from '../queries/upkeep.ts'
+import type { StoreKey } from '../queries/vector-stores.ts'
+import type { AgentsContext } from './context.ts'
+import { findStore, whileThere } from './vector-stores.ts'
+
+/**
+ * Stores a batch, whole or not at all.
+ * @param body JSON as it came
+ * @param shownAt how answers show a time
+ * @returns the answer's body, JSON as well
+ * @throws AppError 400, 404
+ */
+export async function createEmbeddings(
+  ctx: AgentsContext,
+  key: StoreKey,
+  body: Uint8Array,
+  shownAt: (time: Date) => string,
+): Promise<string> {
+  const store = await findStore(ctx, key)
+  const now = new Date()
+  const batch = await ctx.encoder.encode({
+    body,
+    vectorStoreId: key.vectorStoreId,
+    dimension: store.embedding_dimension,
+    language: store.language,
+    createdAt: now.getTime(),
+    shownCreatedAt: shownAt(now),
+  })
+  return whileThere(ctx, key, async () => {
+    // Words first: one too many costs a little, one too few would make a search miss rows.
+    await ctx.vocabulary.note(key, batch.words)
+    await addRows(await ctx.retrieval.findOrCreate(key, store.embedding_dimension), batch.rows)
+    await noted(ctx, key)
+    return batch.answer
+  })
+}
+
+/** Tells whoever looks after the files. @throws AppError 404 when the store went meanwhile */
+async function noted(ctx: AgentsContext, key: StoreKey, deletions = 0): Promise<void> {
+  if (!(await noteWrite(ctx.db, key, deletions))) {
+    // The write may have come after the files were deleted, and have made some anew.
+    ctx.upkeep.sweepSoon()
+    throw storeNotFound(key.vectorStoreId)
+  }
+  ctx.upkeep.noteWrite(key)
+}
+
+const asArray = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(value) ? value : [value as T])
+
+/** A store's embeddings in the order of their creation, or those of some documents. @throws AppError 400, 404 */
+export async function listEmbeddings(
+  ctx: AgentsContext,
+  key: StoreKey,
+  query: EmbeddingListQuery,
+): Promise<AsyncGenerator<EmbeddingRow[]>> {
+  const documents = query.documentId === undefined ? undefined : asArray(query.documentId)
+  if (documents?.some((id) => id.includes('\0'))) {
+    throw invalidInput('query.documentId', 'must not contain the NUL character (U+0000)')
+  }
+  await findStore(ctx, key)
+  const { limit, offset } = pageRequest(query)
+  return whileThere(ctx, key, async () => {
+    const table = await ctx.retrieval.find(key)
+    if (table === undefined || documents?.length === 0) return none()
+    const where = documents === undefined ? undefined : documentIdIn(documents)
+    return readRows(table, { where, limit, offset })
+  })
+}
+
+async function* none(): AsyncGenerator<EmbeddingRow[]> {}
+
+/**
+ * Deletes some or all embeddings.
+ * @returns how many there were of them
+ * @throws AppError 400, 404
+ */
+export async function deleteEmbeddings(
+  ctx: AgentsContext,
+  key: StoreKey,
+  { embeddingIds, deleteAll }: EmbeddingDeletion,
+): Promise<number> {
+  const isAll = deleteAll === true
+  if (!isAll && (embeddingIds === undefined || embeddingIds.length === 0)) {
+    throw new AppError(400, 'nothing_to_delete', 'body must have embeddingIds, or deleteAll: true', {
+      field: 'body',
+    })
+  }
+  await findStore(ctx, key)
+  // Ids of another form are none of ours, and none of them reaches the engine.
+  const ids = [...new Set(embeddingIds)].filter((id) => isUuid(id)).map((id) => id.toLowerCase())
+  return whileThere(ctx, key, async () => {
+    const table = await ctx.retrieval.find(key)
+    if (table === undefined || (!isAll && ids.length === 0)) return 0
+    const deleted = await deleteRows(table, isAll ? 'true' : embeddingIdIn(ids))
+    if (deleted > 0) await noted(ctx, key, deleted)
+    return deleted
+  })
+}

@@ -1,0 +1,46 @@
+/** An item that at least one of two searches found, with the scores of both. */
+export interface Candidate {
+  readonly id: string
+  /** (1 + cosine) / 2. */
+  readonly vector: number
+  /** BM25; 0 where nothing matches. */
+  readonly keyword: number
+}
+
+export interface Fused {
+  readonly id: string
+  /** 0 to 1. */
+  readonly score: number
+}
+
+/** Onto 0…1; where all are equal, all are as good as the best. */
+function scaleOf(least: number, greatest: number): (value: number) => number {
+  const span = greatest - least
+  return span > 0 ? (value) => (value - least) / span : () => (greatest > 0 ? 1 : 0)
+}
+
+/**
+ * Weighted sum of two scores, each min-max normalised over all candidates; the keyword score's minimum counts as 0.
+ * @param vectorWeight share of the vector score, 0 to 1
+ * @returns best first; equal ones by their vector score, then by id, so that the order is always the same
+ */
+export function fuse(candidates: readonly Candidate[], vectorWeight: number): Fused[] {
+  let least = Number.POSITIVE_INFINITY
+  let greatest = 0
+  let best = 0
+  for (const { vector, keyword } of candidates) {
+    least = Math.min(least, vector)
+    greatest = Math.max(greatest, vector)
+    best = Math.max(best, keyword)
+  }
+  const vectorScale = scaleOf(least, greatest)
+  const keywordScale = scaleOf(0, best)
+  return candidates
+    .map(({ id, vector, keyword }) => ({
+      id,
+      vector,
+      score: vectorWeight * vectorScale(vector) + (1 - vectorWeight) * keywordScale(keyword),
+    }))
+    .sort((a, b) => b.score - a.score || b.vector - a.vector || (a.id < b.id ? -1 : 1))
+    .map(({ id, score }) => ({ id, score }))
+}

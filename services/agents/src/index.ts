@@ -1,0 +1,84 @@
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { GuardDeps } from '@atrium/access'
+import type { EnvValues } from '@atrium/kernel/config'
+import { createDatabase, type MigrationSet } from '@atrium/kernel/db'
+import type { PlatformDeps } from '@atrium/kernel/deps'
+import { type HttpServer, mountService } from '@atrium/kernel/http'
+import type { Job } from '@atrium/kernel/jobs'
+import { createEncoder } from './adapters/encoding/encoder.ts'
+import { connectTo, Retrieval, type RetrievalLocation } from './adapters/lancedb/retrieval.ts'
+import { Tidier } from './adapters/upkeep/tidier.ts'
+import type { agentsEnv } from './config.ts'
+import type { AgentsContext } from './domain/context.ts'
+import { createVocabulary } from './domain/keyword/vocabulary.ts'
+import { Turns } from './domain/search/turns.ts'
+import { Upkeep } from './domain/upkeep.ts'
+import { formatError } from './errors.ts'
+import { upkeepJobs } from './jobs/upkeep.ts'
+import type { ModelCatalogue } from './ports.ts'
+import type { AgentsTables } from './queries/tables.ts'
+import { agentsRoutes } from './routes/index.ts'
+
+export { agentsAccess } from './access.ts'
+export { agentsEnv } from './config.ts'
+export type { ModelCatalogue, ModelInfo } from './ports.ts'
+
+export const agentsMigrations: MigrationSet = {
+  schema: 'agents',
+  folder: fileURLToPath(new URL('../migrations', import.meta.url)),
+}
+
+export interface AgentsDeps extends PlatformDeps {
+  readonly env: EnvValues<typeof agentsEnv>
+  /** Who calls, and their roles. */
+  readonly access: GuardDeps
+  readonly models: ModelCatalogue
+}
+
+export interface Agents {
+  /** Adds the routes below `/agents`. */
+  mount(app: HttpServer): Promise<void>
+  readonly jobs: readonly Job[]
+  /** The pool stays open: it is the caller's. */
+  close(): Promise<void>
+}
+
+/** Searches at once for each core. */
+const SEARCHES_A_CORE = 8
+
+const locationOf = ({ env, dataDir }: AgentsDeps): RetrievalLocation => ({
+  uri: env.ATRIUM_RETRIEVAL_URI ?? path.join(dataDir, 'retrieval'),
+  cacheBytes: (env.ATRIUM_RETRIEVAL_CACHE_MB ?? 512) * 1024 * 1024,
+})
+
+/** Builds the service on a migrated database. */
+export async function createAgents(deps: AgentsDeps): Promise<Agents> {
+  const { log, models } = deps
+  const db = createDatabase<AgentsTables>(deps.pool)
+  const location = locationOf(deps)
+  const retrieval = new Retrieval(await connectTo(location))
+  const vocabulary = createVocabulary(db)
+  const upkeep = new Upkeep({ db, retrieval, vocabulary, tidier: new Tidier(location), log })
+  const encoder = createEncoder()
+  const searches = new Turns(SEARCHES_A_CORE * availableParallelism())
+  const ctx: AgentsContext = { db, models, log, retrieval, encoder, vocabulary, upkeep, searches }
+  return {
+    mount: (app) =>
+      mountService(app, {
+        prefix: '/agents',
+        title: 'Atrium agents',
+        description: 'Agents, their threads and messages, vector stores and search.',
+        version: '1.1',
+        formatError,
+        routes: (scope) => agentsRoutes(scope, ctx, deps.access),
+      }),
+    jobs: upkeepJobs(upkeep),
+    async close() {
+      await upkeep.close()
+      await encoder.close()
+      retrieval.close()
+    },
+  }
+}

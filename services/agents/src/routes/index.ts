@@ -1,0 +1,36 @@
+import { createGuard, type GuardDeps } from '@atrium/access'
+import type { ServiceScope } from '@atrium/kernel/http'
+import { agentsAccess } from '../access.ts'
+import type { AgentsContext } from '../domain/context.ts'
+import { agentRoutes } from './agents.ts'
+import { embeddingRoutes } from './embeddings.ts'
+import { messageRoutes } from './messages.ts'
+import { modelRoutes } from './models.ts'
+import { searchRoutes } from './search.ts'
+import { threadRoutes } from './threads.ts'
+import { vectorStoreRoutes } from './vector-stores.ts'
+
+/**
+ * All routes of the service. Who may call which is in `access.ts`; `{S}` is `/v1/spaces/{spaceId}`.
+ *
+ *   anyone   GET /v1/models
+ *   members  POST GET QUERY {S}/agent · GET PATCH DELETE {S}/agent/{agentId}
+ *            the same for …/{agentId}/thread and …/thread/{threadId}/message
+ *            POST GET {S}/vector-stores · GET PUT DELETE {S}/vector-stores/{vectorStoreId}
+ *            POST GET DELETE …/{vectorStoreId}/embeddings
+ *            POST …/{vectorStoreId}/search, keyword-search, keyword-filter-search, hybrid-search, evaluate
+ */
+export async function agentsRoutes(
+  scope: ServiceScope,
+  ctx: AgentsContext,
+  access: GuardDeps,
+): Promise<void> {
+  const guard = createGuard(agentsAccess, access)
+  modelRoutes(scope, ctx, guard)
+  agentRoutes(scope, ctx, guard)
+  threadRoutes(scope, ctx, guard)
+  messageRoutes(scope, ctx, guard)
+  vectorStoreRoutes(scope, ctx, guard)
+  await embeddingRoutes(scope, ctx, guard)
+  searchRoutes(scope, ctx, guard)
+}
