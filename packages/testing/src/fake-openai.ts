@@ -11,6 +11,7 @@ import {
   type FakeRequestBody,
 } from './fake-openai/answers.ts'
 import type { FakeBehaviour } from './fake-openai/behaviour.ts'
+import { embeddingsOf } from './fake-openai/embeddings.ts'
 
 export type { FakeBehaviour } from './fake-openai/behaviour.ts'
 
@@ -53,7 +54,7 @@ const contentOf = ({ pieces, usage, lineEnd }: FakeBehaviour): FakeContent => ({
   lineEnd: lineEnd ?? '\n',
 })
 
-/** A real HTTP server that speaks OpenAI's wire format for models and chat completions. */
+/** A real HTTP server that speaks OpenAI's wire format for models, chat completions and embeddings. */
 export async function startFakeOpenAi(options: FakeOpenAiOptions = {}): Promise<FakeOpenAi> {
   const requests: FakeRequest[] = []
   const planned: FakeBehaviour[] = []
@@ -72,7 +73,7 @@ export async function startFakeOpenAi(options: FakeOpenAiOptions = {}): Promise<
     return answer
   }
 
-  async function chat(raw: Buffer, response: ServerResponse): Promise<void> {
+  async function serve(path: string, raw: Buffer, response: ServerResponse): Promise<void> {
     const next = planned.shift()
     const behaviour = next ?? usual
     if (behaviour.hang === true) return
@@ -85,18 +86,17 @@ export async function startFakeOpenAi(options: FakeOpenAiOptions = {}): Promise<
       answerAsTold(response, behaviour)
       return
     }
+    if (path === '/v1/embeddings') {
+      const embeddings = embeddingsOf(JSON.parse(raw.toString('utf8')), behaviour.usage !== false)
+      answerWhole(response, embeddings)
+      return
+    }
     const request = JSON.parse(raw.toString('utf8')) as FakeRequestBody
     if (request.stream === true) {
       await stream(response, eventsOf(request, contentOf(behaviour)), behaviour)
       return
     }
-    const answer = wholeAnswer(request, behaviour, next !== undefined)
-    response.writeHead(200, {
-      ...COMMON,
-      'content-type': 'application/json',
-      'content-length': answer.length,
-    })
-    response.end(answer)
+    answerWhole(response, wholeAnswer(request, behaviour, next !== undefined))
   }
 
   const server = createServer((message, response) => {
@@ -106,7 +106,7 @@ export async function startFakeOpenAi(options: FakeOpenAiOptions = {}): Promise<
       const body = Buffer.concat(parts)
       if (options.keepsRequests !== false) keep(message, response, body, requests)
       if (message.url === '/v1/models') answerModels(response, options.models ?? [])
-      else if (message.url === '/v1/chat/completions') void chat(body, response)
+      else if (SERVED.has(message.url ?? '')) void serve(message.url ?? '', body, response)
       else
         response
           .writeHead(404, JSON_TYPE)
@@ -134,6 +134,7 @@ export async function startFakeOpenAi(options: FakeOpenAiOptions = {}): Promise<
   }
 }
 
+const SERVED = new Set(['/v1/chat/completions', '/v1/embeddings'])
 const JSON_TYPE = { 'content-type': 'application/json' }
 /** What OpenAI's answers carry, some of it not for others' eyes. */
 const COMMON = {
@@ -173,6 +174,15 @@ function answerModels(response: ServerResponse, models: readonly string[] | fals
   }
   const data = models.map((id): Model => ({ id, object: 'model', created: 1_700_000_000, owned_by: 'fake' }))
   response.writeHead(200, JSON_TYPE).end(JSON.stringify({ object: 'list', data }))
+}
+
+function answerWhole(response: ServerResponse, answer: Buffer): void {
+  response.writeHead(200, {
+    ...COMMON,
+    'content-type': 'application/json',
+    'content-length': answer.length,
+  })
+  response.end(answer)
 }
 
 function answerAsTold(response: ServerResponse, behaviour: FakeBehaviour): void {

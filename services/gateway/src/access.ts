@@ -10,6 +10,7 @@ const keysOnly = {
 /** Who may call what: an API key of any space, and nobody else. */
 export const gatewayAccess = defineAccess({
   createChatCompletion: keysOnly,
+  createEmbedding: keysOnly,
   listModels: keysOnly,
   retrieveModel: keysOnly,
 })

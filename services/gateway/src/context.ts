@@ -1,3 +1,4 @@
+import type { Circuits } from './domain/circuits.ts'
 import type { ModelRoutes } from './domain/model-routing.ts'
 import type { RateLimit, RateLimiter } from './domain/rate-limiter.ts'
 import type { TokenCounter } from './domain/token-counter.ts'
@@ -9,6 +10,7 @@ export interface GatewayContext {
   readonly models: ModelRoutes
   /** Looks for backends again, for a caller whose model nobody serves. */
   readonly lookForModels: () => Promise<void>
+  readonly circuits: Circuits
   readonly limiter: RateLimiter
   /** For keys without a limit of their own; undefined: these have none. */
   readonly rateLimit: RateLimit | undefined

@@ -23,6 +23,10 @@ export const tokenInsteadOfKey = (message: string): AppError => unauthorized(mes
 export const missingField = (field: string): AppError =>
   new AppError(400, 'missing_required_parameter', `Missing required parameter: '${field}'`, { field })
 
+/** 400: a field that holds nothing, or too much. */
+export const invalidInputValue = (field: string, reason: string): AppError =>
+  new AppError(400, 'invalid_value', `Invalid '${field}': ${reason}`, { field })
+
 /** 422: a field of the wrong type or out of its range. */
 export const invalidField = (field: string, reason: string): AppError =>
   new AppError(422, 'invalid_value', `Invalid '${field}': ${reason}`, { field })

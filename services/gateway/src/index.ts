@@ -10,7 +10,9 @@ import { createBackendFinder } from './adapters/find-backends.ts'
 import { createUsageStore } from './adapters/usage-store.ts'
 import type { gatewayEnv } from './config.ts'
 import { builtInCatalogue, loadCatalogue, type Region } from './domain/catalogue.ts'
+import { Circuits } from './domain/circuits.ts'
 import { replayJournals } from './domain/journal-replay.ts'
+import { createLanguageModels, type LanguageModels } from './domain/language-models.ts'
 import { ModelDirectory } from './domain/model-directory.ts'
 import { type RateLimit, RateLimiter } from './domain/rate-limiter.ts'
 import { createTokenCounter } from './domain/token-counter.ts'
@@ -22,6 +24,7 @@ import { mountRegion } from './routes/index.ts'
 
 export { gatewayAccess } from './access.ts'
 export { gatewayEnv } from './config.ts'
+export type { LanguageModel, LanguageModels } from './domain/language-models.ts'
 export type { CostRecorder, KeyDirectory, KeyHolder, UsageRow } from './ports.ts'
 
 export const gatewayMigrations: MigrationSet = {
@@ -36,6 +39,8 @@ export interface Gateway {
     /** One line for each backend that was found, for the start log; no secrets. */
     summary(): string[]
   }
+  /** The chat and responses models of all regions, whether they are served at the moment or not. */
+  readonly models: LanguageModels
   /** Of all its costs. */
   readonly currency: string
   readonly jobs: readonly Job[]
@@ -78,9 +83,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createGatewayMetrics(options.metrics, () => recorder.lagBytes)
   const counter = createTokenCounter()
   const limiter = createLimiter(options, metrics)
+  const circuits = new Circuits()
   const contextOf = (region: Region) => ({
     models: directory[region],
     lookForModels: () => directory.lookForCaller(),
+    circuits,
     limiter,
     rateLimit: rateLimitOf(env),
     recorder,
@@ -96,6 +103,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     backends: {
       summary: () => directory.summary(),
     },
+    models: createLanguageModels(directory),
     currency: catalogue.currency,
     jobs: [],
     async close() {

@@ -1,7 +1,6 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import Type, { type Static } from 'typebox'
+import { nullable } from './nullable.ts'
 
-/** OpenAI's clients send null for "not set". */
-const nullable = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
 const anyObject = Type.Object({})
 
 export const ChatMessage = Type.Object({

@@ -1,4 +1,5 @@
 import type { ChatCompletionRequest } from '../contract/chat-completions.ts'
+import type { EmbeddingsRequest } from '../contract/embeddings.ts'
 
 /** Says once that the caller went away. Lighter than an AbortSignal, which costs as much as the routing. */
 export class HangUp {
@@ -18,16 +19,27 @@ export class HangUp {
   }
 }
 
-/** One chat completion to be served by one deployment. */
-export interface ChatCall {
+/** One request of a caller. */
+export interface Call<Request> {
   /** The body as the caller sent it. */
   readonly raw: Buffer
   /** The same, parsed and checked. */
-  readonly request: ChatCompletionRequest
+  readonly request: Request
+  readonly hangUp: HangUp
+}
+
+/** The same, to be served by one deployment. */
+export interface DeployedCall<Request> extends Call<Request> {
   /** The model's public name, and the backend's name for it. */
   readonly publicModel: string
   readonly model: string
-  readonly hangUp: HangUp
+}
+
+export type ChatCall = DeployedCall<ChatCompletionRequest>
+
+export interface EmbeddingsCall extends DeployedCall<EmbeddingsRequest> {
+  /** Length of the model's vectors where the catalogue says so. */
+  readonly modelDimensions: number | undefined
 }
 
 /** Receives a stream. `fail` and `end` come at most once, and nothing after them. */
@@ -72,5 +84,7 @@ export interface Backend {
   readonly isSandbox: boolean
   /** @throws AppError when no usable answer came */
   chatCompletions?(call: ChatCall): Promise<BackendAnswer>
+  /** @throws AppError when no usable answer came */
+  embeddings?(call: EmbeddingsCall): Promise<BackendAnswer>
   close(): Promise<void>
 }

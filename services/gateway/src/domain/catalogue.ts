@@ -34,6 +34,7 @@ const Entry = Type.Object(
     ),
     contextWindow: Type.Optional(Type.Integer({ minimum: 1 })),
     maxOutputTokens: Type.Optional(Type.Integer({ minimum: 1 })),
+    dimensions: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_536 })),
     deprecated: Type.Optional(Day),
     sunset: Type.Optional(Day),
   },
@@ -51,9 +52,13 @@ const validator = Compile(
 export interface CatalogueModel {
   readonly name: string
   readonly kind: ModelKind
+  /** False: only its server knows what it is for, so `kind` is a guess. */
+  readonly isCatalogued: boolean
   readonly regions: readonly Region[]
   readonly deployments: readonly Static<typeof Entry>['deployments'][number][]
   readonly price: Price
+  /** Of its vectors: as long unless asked for shorter ones. */
+  readonly dimensions: number | undefined
   /** What `GET /v1/models` says about it, but for its availability. */
   readonly card: Omit<Model, 'available'>
   /** `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), where they apply. */
@@ -127,6 +132,8 @@ function modelOf(entry: Static<typeof Entry>): CatalogueModel {
   return {
     name: entry.name,
     kind: entry.kind,
+    isCatalogued: true,
+    dimensions: entry.dimensions,
     regions: entry.regions,
     deployments: entry.deployments,
     price:
@@ -160,6 +167,8 @@ export function uncataloguedModel(name: string, ownedBy: string, created: number
   return {
     name,
     kind: 'chat',
+    isCatalogued: false,
+    dimensions: undefined,
     regions: ['row', 'cn'],
     deployments: [{ backend: 'openai', model: name }],
     price: FREE,

@@ -1,9 +1,8 @@
-import type { ChatCompletionRequest } from '../contract/chat-completions.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { KeyHolder } from '../ports.ts'
 import type { Deployment, ModelRoute } from './model-routing.ts'
 import type { Usage } from './price.ts'
-import { promptOf, type TokenCounter } from './token-counter.ts'
+import type { Prompt, TokenCounter } from './token-counter.ts'
 import type { UsageRecorder } from './usage-recorder.ts'
 
 /** Text is handed to the counter in pieces of this length, so that none of it is kept for long. */
@@ -21,7 +20,7 @@ export class Charge {
   readonly #holder: KeyHolder
   readonly #route: ModelRoute
   readonly #deployment: Deployment
-  readonly #request: ChatCompletionRequest
+  readonly #promptOf: () => Prompt
   #pieces: string[] = []
   #pieceChars = 0
   #counting: Promise<number>[] = []
@@ -29,13 +28,13 @@ export class Charge {
   constructor(
     deps: ChargeDeps,
     holder: KeyHolder,
-    served: { route: ModelRoute; deployment: Deployment; request: ChatCompletionRequest },
+    served: { route: ModelRoute; deployment: Deployment; promptOf: () => Prompt },
   ) {
     this.#deps = deps
     this.#holder = holder
     this.#route = served.route
     this.#deployment = served.deployment
-    this.#request = served.request
+    this.#promptOf = served.promptOf
   }
 
   /** Notes text that the model produced. */
@@ -54,7 +53,7 @@ export class Charge {
   /** What the call used, by our own count. */
   async estimate(): Promise<Usage> {
     if (this.#pieceChars > 0) this.#countPieces()
-    const { text, framing } = promptOf(this.#request)
+    const { text, framing } = this.#promptOf()
     const [prompt = 0, ...completion] = await Promise.all([this.#deps.counter.count(text), ...this.#counting])
     return {
       promptTokens: prompt + framing,

@@ -74,7 +74,8 @@ export class ModelRoutes {
   ): ModelRoute & { readonly deployments: readonly [Deployment, ...Deployment[]] } {
     const route = this.#routes.get(name)
     if (route === undefined) throw modelNotFound(name, 400)
-    if (route.model.kind !== kind) throw wrongEndpoint(name, route.model.kind, ENDPOINTS[route.model.kind])
+    if (route.model.isCatalogued && route.model.kind !== kind)
+      throw wrongEndpoint(name, route.model.kind, ENDPOINTS[route.model.kind])
     if (!isServed(route)) throw backendNotConfigured(name, route.remedy)
     return route
   }
@@ -101,13 +102,16 @@ export interface AvailableBackend {
   readonly isVendor: boolean
 }
 
+/** What the sandbox can make up. */
+const SANDBOX_KINDS: ReadonlySet<ModelKind> = new Set(['chat', 'embeddings'])
+
 /** How a backend serves a model, or undefined when it does not. */
 function deploymentAt(available: AvailableBackend, model: CatalogueModel): Deployment | undefined {
   const { backend, kind, isVendor, served, servesUnlisted } = available
   const at = (name: string | undefined, isListed = true): Deployment | undefined =>
     name === undefined ? undefined : { backend, model: name, isListed }
   const own = model.deployments.find((deployment) => deployment.backend === kind)?.model
-  if (kind === 'sandbox') return model.kind === 'chat' ? at(model.name) : undefined
+  if (kind === 'sandbox') return SANDBOX_KINDS.has(model.kind) ? at(model.name) : undefined
   if (isVendor) return at(own)
   if (served === undefined) return at(own ?? model.name)
   if (served.has(model.name)) return at(model.name)

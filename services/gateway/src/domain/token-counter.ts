@@ -66,8 +66,14 @@ export function createTokenCounter(): TokenCounter {
   }
 }
 
-/** Everything in a request that a model reads as text, and the tokens that its framing adds. */
-export function promptOf(request: ChatCompletionRequest): { text: string; framing: number } {
+/** What a model reads of a request: text, and the tokens that are known without counting it. */
+export interface Prompt {
+  readonly text: string
+  readonly framing: number
+}
+
+/** Everything in a chat that a model reads as text, and the tokens that its framing adds. */
+export function promptOf(request: ChatCompletionRequest): Prompt {
   const parts: string[] = []
   for (const { role, content, name, tool_calls: toolCalls } of request.messages) {
     parts.push(role)

@@ -4,15 +4,16 @@ import type { ServiceScope } from '@atrium/kernel/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from '../context.ts'
 import { ChatCompletion, ChatCompletionRequest, errors } from '../contract/index.ts'
-import { HangUp, type StreamedAnswer, type WholeAnswer } from '../domain/backend.ts'
-import { Charge } from '../domain/charge.ts'
+import type { StreamedAnswer, WholeAnswer } from '../domain/backend.ts'
+import type { Charge } from '../domain/charge.ts'
 import { checkChatRequest } from '../domain/chat-request.ts'
-import { serveChat } from '../domain/serve-chat.ts'
+import { promptOf } from '../domain/token-counter.ts'
 import { usageOfAnswer } from '../domain/usage.ts'
 import type { RouteGuards } from './index.ts'
-import { keyOf } from './key-guard.ts'
 import { bodyOf } from './request-body.ts'
+import { serveModel } from './serve-model.ts'
 import { StreamRelay } from './stream-relay.ts'
+import { sendWhole } from './whole-answer.ts'
 
 /** OpenAI's chat completions, plain and as server-sent events. */
 export function chatCompletionRoutes(scope: ServiceScope, context: GatewayContext, guard: RouteGuards): void {
@@ -44,16 +45,17 @@ async function createChatCompletion(
 ): Promise<void> {
   const { raw, value } = bodyOf(request)
   const chat = checkChatRequest(value)
-  if (!context.models.serves(chat.model)) await context.lookForModels()
-  const route = context.models.find(chat.model, 'chat')
-  const [deployment] = route.deployments
-  const hangUp = new HangUp()
-  reply.raw.on('close', () => hangUp.happen())
-  reply.headers(route.model.headers).header('x-atrium-backend', deployment.backend.name)
-
-  const charge = new Charge(context, keyOf(request), { route, deployment, request: chat })
-  const call = { raw, request: chat, publicModel: chat.model, model: deployment.model, hangUp }
-  const answer = await serveChat(context, deployment, call, charge)
+  const { answer, charge, deployment } = await serveModel(
+    context,
+    { request, reply },
+    {
+      kind: 'chat',
+      raw,
+      request: chat,
+      promptOf: () => promptOf(chat),
+      serve: ({ backend }, call) => backend.chatCompletions?.(call),
+    },
+  )
   if (answer.kind === 'stream')
     return relay(context, request, reply, {
       answer,
@@ -63,21 +65,6 @@ async function createChatCompletion(
     })
   if (answer.status < 300) await chargeWhole(answer, charge)
   sendWhole(reply, answer)
-}
-
-/** Up to here one write of head and body together is cheaper than two. */
-const ONE_WRITE_BYTES = 65_536
-
-/** Sends the bytes as they came. As Latin-1 text they leave in the same system call as the head. */
-function sendWhole(reply: FastifyReply, { status, headers, body }: WholeAnswer): void {
-  reply.code(status).headers(headers)
-  if (body.length > ONE_WRITE_BYTES) {
-    void reply.send(body)
-    return
-  }
-  reply.hijack().header('content-length', body.length)
-  reply.raw.writeHead(status, reply.getHeaders() as OutgoingHttpHeaders)
-  reply.raw.end(body.toString('latin1'), 'latin1')
 }
 
 async function chargeWhole(answer: WholeAnswer, charge: Charge): Promise<void> {

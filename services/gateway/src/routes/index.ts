@@ -6,6 +6,7 @@ import type { Region } from '../domain/catalogue.ts'
 import { formatError } from '../errors.ts'
 import type { KeyDirectory } from '../ports.ts'
 import { chatCompletionRoutes } from './chat-completions.ts'
+import { embeddingsRoutes } from './embeddings.ts'
 import { createKeyGuard, demandBudget, limitRate } from './key-guard.ts'
 import { modelRoutes } from './models.ts'
 import { keepRawBodies } from './request-body.ts'
@@ -45,6 +46,7 @@ export async function mountRegion(
       keepRawBodies(scope)
       modelRoutes(scope, context, guard)
       chatCompletionRoutes(scope, context, guard)
+      embeddingsRoutes(scope, context, guard)
     },
   })
 }

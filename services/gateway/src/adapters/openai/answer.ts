@@ -65,7 +65,11 @@ export function answerOf(
 const KEPT = new Set([400, 413, 422, 429, 500, 502, 503, 504])
 
 /** Statuses outside the gateway's contract become the nearest within. */
-const shownStatus = (status: number): number => (KEPT.has(status) ? status : status < 500 ? 400 : 502)
+function shownStatus(status: number): number {
+  if (KEPT.has(status)) return status
+  if (status === 408) return 504
+  return status < 500 ? 400 : 502
+}
 
 function retryHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const after = headers['retry-after']

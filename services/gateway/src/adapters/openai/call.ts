@@ -6,9 +6,6 @@ import { backendAnswerInvalid, backendTimeout, backendUnreachable, callerGone } 
 import { answerOf, passedHeaders } from './answer.ts'
 import type { OpenAiConnection } from './connection.ts'
 
-/** Larger answers are no chat completion; without a limit one backend could fill the memory. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
-
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT'])
 
 type Phase = 'waiting' | 'whole' | 'stream' | 'over'
@@ -19,6 +16,7 @@ type Phase = 'waiting' | 'whole' | 'stream' | 'over'
  */
 export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
   readonly #connection: OpenAiConnection
+  readonly #maxBytes: number
   readonly #resolve: (answer: BackendAnswer) => void
   readonly #reject: (error: unknown) => void
   readonly #deadline: NodeJS.Timeout
@@ -32,17 +30,19 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
   #failure: AppError | undefined
   #abortedFor: AppError | undefined
 
+  /** @param limits.maxBytes of a whole answer */
   constructor(
     connection: OpenAiConnection,
-    hangUp: HangUp,
+    limits: { hangUp: HangUp; maxBytes: number },
     resolve: (answer: BackendAnswer) => void,
     reject: (error: unknown) => void,
   ) {
     this.#connection = connection
+    this.#maxBytes = limits.maxBytes
     this.#resolve = resolve
     this.#reject = reject
     this.#deadline = setTimeout(this.#onDeadline, connection.totalTimeoutMs)
-    hangUp.listen(this.#onHangUp)
+    limits.hangUp.listen(this.#onHangUp)
   }
 
   // Every answer that ends well closes too: an error is made only when the call is still on.
@@ -77,7 +77,7 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
       return
     }
     this.#bytes += chunk.length
-    if (this.#bytes > MAX_ANSWER_BYTES) {
+    if (this.#bytes > this.#maxBytes) {
       this.#abort(backendAnswerInvalid(this.#connection.name, 'is too large'))
       return
     }

@@ -1,10 +1,15 @@
 import type { Backend } from '../../domain/backend.ts'
-import { chatCompletions } from './chat-completions.ts'
 import { connect, type OpenAiOptions } from './connection.ts'
+import { passOn } from './pass-on.ts'
 
 export type { OpenAiOptions } from './connection.ts'
 export { createLocalSearch } from './local-servers.ts'
 export { type ListedModel, listModels } from './models.ts'
+
+/** Larger answers are none: without a limit one backend could fill the memory. */
+const MAX_CHAT_BYTES = 64 * 1024 * 1024
+/** 2,048 vectors of 3,072 numbers are 150 MiB of text. */
+const MAX_EMBEDDINGS_BYTES = 256 * 1024 * 1024
 
 /** A backend that speaks OpenAI's API. */
 export function createOpenAiBackend(options: OpenAiOptions): Backend {
@@ -14,7 +19,8 @@ export function createOpenAiBackend(options: OpenAiOptions): Backend {
     name: options.name,
     summary: `${options.name}: ${host}${options.apiKey === undefined ? ' (without a key)' : ''}`,
     isSandbox: false,
-    chatCompletions: (call) => chatCompletions(connection, call),
+    chatCompletions: (call) => passOn(connection, '/chat/completions', call, MAX_CHAT_BYTES),
+    embeddings: (call) => passOn(connection, '/embeddings', call, MAX_EMBEDDINGS_BYTES),
     close: () => connection.close(),
   }
 }
