@@ -1,16 +1,38 @@
 import { OperatorError } from '@atrium/kernel/errors'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { doctor } from './commands/doctor.ts'
+import { importDocuments } from './commands/import.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { rotateKeys } from './commands/rotate-keys.ts'
+import { SEARCH_MODES, search } from './commands/search.ts'
 import { token } from './commands/token.ts'
 import { up } from './commands/up.ts'
 import { addUser, setUserDisabled, setUserPassword } from './commands/user.ts'
+import { UsageError } from './usage-error.ts'
 
 const wholeSeconds = (text: string): number => {
   if (!/^\d{1,9}$/.test(text) || Number(text) === 0)
     throw new InvalidArgumentError('must be a whole number of seconds')
   return Number(text)
+}
+
+const wholeUpTo =
+  (most: number) =>
+  (text: string): number => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : 0
+    if (number < 1 || number > most)
+      throw new InvalidArgumentError(`must be a whole number from 1 to ${most}`)
+    return number
+  }
+
+function jsonObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  } catch {
+    // The same mistake as another kind of JSON.
+  }
+  throw new InvalidArgumentError('must be a JSON object')
 }
 
 /** `--services a,b` and `--port n` are the same as their variables, which they win over. */
@@ -52,6 +74,7 @@ function createProgram(): Command {
     .option('--data-dir <folder>', 'data folder (ATRIUM_DATA_DIR)')
     .action((options) => rotateKeys(withOptions(options), options))
   addUserCommands(program)
+  addRetrievalCommands(program)
   program
     .command('doctor')
     .description('Check the environment and explain what is wrong with it')
@@ -59,6 +82,32 @@ function createProgram(): Command {
     .option('--data-dir <folder>', 'data folder (ATRIUM_DATA_DIR)')
     .action((options) => doctor(withOptions(options)))
   return program
+}
+
+/** Commands for a platform that runs, here or elsewhere; wrong use of them has an exit code of its own. */
+function addRetrievalCommands(program: Command): void {
+  const add = (name: string, description: string): Command =>
+    program
+      .command(name)
+      .description(description)
+      .requiredOption('--store <id>', 'the vector store')
+      .option('--space <id>', "its space; by default the API key's")
+      .option('--url <address>', 'the platform (ATRIUM_URL); by default the one of this machine')
+      .option('--api-key <key>', 'an API key of the space (better ATRIUM_API_KEY: others see arguments)')
+      .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
+  add('import', 'Cut documents into chunks, embed them and store them; can be stopped and run again')
+    .argument('<path...>', 'JSON Lines, folders, or text, Markdown, HTML and JSON files')
+    .option('--concurrency <n>', 'requests at once', wholeUpTo(64), 4)
+    .option('--dry-run', 'only say what would be done')
+    .option('--json', 'print the summary as JSON')
+    .action((paths: string[], options) => importDocuments(process.env, paths, options))
+  add('search', 'Search a vector store by text')
+    .argument('<text>', 'what to search for')
+    .addOption(new Option('--mode <mode>', 'kind of search').choices(SEARCH_MODES).default('hybrid'))
+    .option('--limit <n>', 'results at most', wholeUpTo(100), 10)
+    .option('--filter <json>', 'keep what fits, e.g. \'{"year": {"$gte": 2020}}\'', jsonObject)
+    .option('--json', 'print the answer as JSON')
+    .action((text: string, options) => search(process.env, text, options))
 }
 
 const fromStdin = '--password-stdin'
@@ -96,12 +145,12 @@ function addUserCommands(program: Command): void {
     .action((qxId: string, options) => setUserDisabled(withOptions(options), qxId, false))
 }
 
-/** Runs one command. A mistake of the operator is one clear message and exit code 1; a bug keeps its stack. */
+/** Runs one command. A mistake of the operator is one clear message and exit code 1 or 2; a bug keeps its stack. */
 export async function run(argv: readonly string[]): Promise<void> {
   try {
     await createProgram().parseAsync([...argv])
   } catch (error) {
-    process.exitCode = 1
+    process.exitCode = error instanceof UsageError ? 2 : 1
     if (error instanceof OperatorError) process.stderr.write(`${error.message}\n`)
     else throw error
   }

@@ -17,6 +17,7 @@ function announce(config: Config, database: OpenDatabase, platform: Platform, st
     say(`  gateway    ${base}/llm/v1      (OpenAI-compatible: use it as base URL)`)
     say(`             ${base}/llm-cn/v1`)
   }
+  if (config.services.has('agents')) say(`  agents     ${base}/agents`)
   say('  reference  <address>/docs, <address>/openapi.json')
   say(`  data       ${database.place}`)
   if (config.services.has('gateway')) {

@@ -36,7 +36,8 @@ export async function serveCall(
   serving: Serving,
 ): Promise<Served> {
   const startedMs = performance.now()
-  const candidates = context.circuits.order(deployments.filter(alike(deployments[0])))
+  const candidates =
+    deployments.length === 1 ? deployments : context.circuits.order(deployments.filter(alike(deployments[0])))
   for (const [index, deployment] of candidates.entries()) {
     serving.onTry(deployment)
     const outcome = await tryOne(context, deployment, serving)
