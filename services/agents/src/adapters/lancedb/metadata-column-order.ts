@@ -7,10 +7,10 @@ const ENTRY = '\u0001'
 const VALUE = '\u0002'
 
 /**
- * How much of a string is kept for ranges, in UTF-16 units. A bound has at most 256, which escaping at most
+ * How much of a string is kept for ranges, in UTF-16 units. A bound has at most 100, which escaping at most
  * doubles: one more decides every comparison with it.
  */
-const KEPT = 513
+const KEPT = 201
 
 /** One entry of the column `ordered`, without its end. */
 export function orderedEntry(path: string, value: string | number): string {

@@ -8,14 +8,15 @@ export const FILTER_LIMITS = {
   conditions: 256,
   /** Filters inside `$and`, `$or` and `$nor`, empty ones too. */
   parts: 512,
-  ranges: 64,
+  /** Each is an expression to compile and a column to scan. */
+  ranges: 16,
   listValues: 1000,
   values: 2000,
   pathLength: 512,
   pathSegments: METADATA_DEPTH,
   valueLength: 65_536,
   /** UTF-16 units of a string in a range. */
-  rangeLength: 256,
+  rangeLength: 100,
   textLength: 4096,
   texts: 64,
 } as const
