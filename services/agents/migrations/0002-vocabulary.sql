@@ -21,7 +21,7 @@ CREATE TABLE agents.vocabulary_words (
   word text COLLATE "C" NOT NULL,
   stem text COLLATE "C" NOT NULL,
   letters integer NOT NULL,
-  PRIMARY KEY (space_id, vector_store_id, epoch, size, word),
+  PRIMARY KEY (space_id, vector_store_id, epoch, size, word) INCLUDE (stem, letters),
   FOREIGN KEY (space_id, vector_store_id) REFERENCES agents.vocabularies ON DELETE CASCADE
 );
 -- One number for store and stem. An index that began with the store would do, did planners not take the store alone

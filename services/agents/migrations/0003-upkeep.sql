@@ -23,3 +23,11 @@ CREATE TABLE agents.vector_store_upkeep (
 ) WITH (fillfactor = 70);
 CREATE INDEX vector_store_upkeep_dirty ON agents.vector_store_upkeep (dirty_since) WHERE dirty_since IS NOT NULL;
 CREATE INDEX vector_store_upkeep_prune ON agents.vector_store_upkeep (prune_after) WHERE prune_after IS NOT NULL;
+CREATE INDEX vector_store_upkeep_leased ON agents.vector_store_upkeep (leased_until) WHERE leased_until IS NOT NULL;
+
+-- Whose embeddings lie where embeddings are kept. Only there are files without a store deleted: another database's
+-- stores have files as well.
+CREATE TABLE agents.retrieval_owner (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  owner uuid NOT NULL DEFAULT gen_random_uuid()
+);

@@ -9,16 +9,18 @@ import {
   embeddingIdIn,
   readRows,
 } from '../adapters/lancedb/embedding-table.ts'
+import type { Alone } from '../adapters/lancedb/retrieval.ts'
 import type { EmbeddingDeletion, EmbeddingListQuery } from '../contract/embeddings.ts'
 import { storeNotFound } from '../errors.ts'
 import { noteWrite } from '../queries/upkeep.ts'
-import type { StoreKey } from '../queries/vector-stores.ts'
+import { type StoreKey, whileStoreLocked } from '../queries/vector-stores.ts'
+import { begun } from './begun.ts'
 import type { AgentsContext } from './context.ts'
 import { findStore, whileThere } from './vector-stores.ts'
 
 /**
  * Stores a batch, whole or not at all.
- * @param body JSON as it came
+ * @param body JSON as it came; undefined where there was none
  * @param shownAt how answers show a time
  * @returns the answer's body, JSON as well
  * @throws AppError 400, 404
@@ -26,10 +28,11 @@ import { findStore, whileThere } from './vector-stores.ts'
 export async function createEmbeddings(
   ctx: AgentsContext,
   key: StoreKey,
-  body: Uint8Array,
+  body: Uint8Array | undefined,
   shownAt: (time: Date) => string,
 ): Promise<string> {
   const store = await findStore(ctx, key)
+  if (body === undefined) throw invalidInput('body', 'must be an object')
   const now = new Date()
   const batch = await ctx.encoder.encode({
     body,
@@ -42,11 +45,20 @@ export async function createEmbeddings(
   return whileThere(ctx, key, async () => {
     // Words first: one too many costs a little, one too few would make a search miss rows.
     await ctx.vocabulary.note(key, batch.words)
-    await addRows(await ctx.retrieval.findOrCreate(key, store.embedding_dimension), batch.rows)
+    const table = await ctx.retrieval.findOrCreate(key, store.embedding_dimension, aloneWith(ctx, key))
+    await addRows(table, batch.rows)
     await noted(ctx, key)
     return batch.answer
   })
 }
+
+const aloneWith =
+  (ctx: AgentsContext, key: StoreKey): Alone =>
+  async (work) => {
+    const outcome = await whileStoreLocked(ctx.db, key, work)
+    if (outcome === undefined) throw storeNotFound(key.vectorStoreId)
+    return outcome.done
+  }
 
 /** Tells whoever looks after the files. @throws AppError 404 when the store went meanwhile */
 async function noted(ctx: AgentsContext, key: StoreKey, deletions = 0): Promise<void> {
@@ -76,8 +88,22 @@ export async function listEmbeddings(
     const table = await ctx.retrieval.find(key)
     if (table === undefined || documents?.length === 0) return none()
     const where = documents === undefined ? undefined : documentIdIn(documents)
-    return readRows(table, { where, limit, offset })
+    return begun(held(ctx, key, readRows(table, { where, limit, offset })))
   })
+}
+
+/** Rows of a store whose files stay until the last one, also when it is deleted meanwhile. */
+async function* held(
+  ctx: AgentsContext,
+  key: StoreKey,
+  rows: AsyncIterable<EmbeddingRow[]>,
+): AsyncGenerator<EmbeddingRow[]> {
+  const release = ctx.retrieval.hold(key)
+  try {
+    yield* rows
+  } finally {
+    if (release()) ctx.upkeep.sweepSoon()
+  }
 }
 
 async function* none(): AsyncGenerator<EmbeddingRow[]> {}

@@ -5,12 +5,20 @@ import { type Retrieval, tableNameOf } from '../adapters/lancedb/retrieval.ts'
 import { stateOf, upkeepFor } from '../adapters/upkeep/state.ts'
 import type { Tidier } from '../adapters/upkeep/tidier.ts'
 import type { AgentsDb } from '../queries/tables.ts'
-import { type Lease, releaseLease, selectDueStores, takeLease } from '../queries/upkeep.ts'
+import {
+  type Lease,
+  releaseLease,
+  renewLease,
+  retrievalOwner,
+  selectDueStores,
+  takeLease,
+} from '../queries/upkeep.ts'
 import {
   removeDeletedVectorStore,
   type StoreKey,
   selectDeletingVectorStores,
   selectExistingStores,
+  selectVectorStore,
 } from '../queries/vector-stores.ts'
 import type { Vocabulary } from './keyword/vocabulary.ts'
 
@@ -20,15 +28,22 @@ export interface UpkeepDeps {
   readonly tidier: Tidier
   readonly vocabulary: Vocabulary
   readonly log: Logger
+  /** For tests. */
+  readonly timing?: Partial<UpkeepTiming>
 }
 
-/** How long after a write its store is looked at, in milliseconds. */
-const LOOK_AFTER_MS = 300
-/** A store that nobody has written to for so long is at rest. */
-const REST_MS = 3000
-const LEASE_SECONDS = 30
-/** Files of old versions stay for readers that began with them. */
-const PRUNE_AFTER_SECONDS = 600
+export interface UpkeepTiming {
+  /** How long after a write its store is looked at, in milliseconds. */
+  readonly lookAfterMs: number
+  /** A store that nobody has written to for so long is at rest. */
+  readonly restMs: number
+  /** Who does not renew a lease for so long has died. */
+  readonly leaseSeconds: number
+  /** Files of old versions stay for readers that began with them. */
+  readonly pruneAfterSeconds: number
+}
+
+const TIMING: UpkeepTiming = { lookAfterMs: 300, restMs: 3000, leaseSeconds: 30, pruneAfterSeconds: 600 }
 /** Deleted share of a store from which words that nothing holds any more are looked for. */
 const FORGET_SHARE = 0.2
 /** Stores that one run of the background job sees to. */
@@ -44,13 +59,16 @@ interface Watched {
 /** Keeps the files of stores fit to be searched: indexes what was written, compacts, deletes what nobody needs. */
 export class Upkeep {
   readonly #deps: UpkeepDeps
-  readonly #holder = randomUUID()
+  readonly #timing: UpkeepTiming
   readonly #watched = new Map<string, Watched>()
   #isClosed = false
   #sweeping: Promise<void> | undefined
+  #isSweepDue = false
+  readonly #looks = new Set<Promise<unknown>>()
 
   constructor(deps: UpkeepDeps) {
     this.#deps = deps
+    this.#timing = { ...TIMING, ...deps.timing }
   }
 
   /** A store was written to by this process. */
@@ -62,51 +80,87 @@ export class Upkeep {
       this.#watched.set(key.vectorStoreId, watched)
     }
     watched.lastWrite = Date.now()
-    this.#lookLater(watched, LOOK_AFTER_MS)
+    this.#lookLater(watched, this.#timing.lookAfterMs)
   }
 
   /** Deletes files without a store, soon. */
   sweepSoon(): void {
-    if (this.#isClosed || this.#sweeping !== undefined) return
-    this.#sweeping = this.sweep()
-      .catch((error: unknown) => this.#deps.log.warn({ err: error }, 'sweeping vector stores failed'))
-      .finally(() => {
-        this.#sweeping = undefined
-      })
+    this.#isSweepDue = true
+    if (!this.#isClosed) this.#sweeping ??= this.#sweepWhileDue()
+  }
+
+  async #sweepWhileDue(): Promise<void> {
+    while (this.#isSweepDue && !this.#isClosed) {
+      this.#isSweepDue = false
+      await this.sweep().catch((error: unknown) => this.#warn(error, 'sweeping vector stores failed'))
+    }
+    this.#sweeping = undefined
   }
 
   /** Ends deletions that a crash broke off, and deletes files of stores that are not there. */
   async sweep(): Promise<void> {
     const { db, retrieval } = this.#deps
     for (const key of await selectDeletingVectorStores(db)) {
-      await retrieval.drop(key)
-      await removeDeletedVectorStore(db, key)
+      if (await this.#drop(key)) await removeDeletedVectorStore(db, key)
     }
+    if (!(await this.#isOurPlace())) return
     for await (const keys of retrieval.storesWithFiles()) {
+      if (this.#isClosed) return
       // A store's row is always older than its files, so files without one are nobody's.
       const existing = await selectExistingStores(
         db,
         keys.map(({ vectorStoreId }) => vectorStoreId),
       )
-      for (const key of keys) if (!existing.has(key.vectorStoreId)) await retrieval.drop(key)
+      for (const key of keys) if (!existing.has(key.vectorStoreId)) await this.#drop(key)
     }
+  }
+
+  /** @returns whether the files are gone; one store's trouble is not the others' */
+  async #drop(key: StoreKey): Promise<boolean> {
+    try {
+      return await this.#deps.retrieval.drop(key)
+    } catch (error) {
+      this.#warn(error, 'files of a deleted vector store remain for now', key)
+      return false
+    }
+  }
+
+  /** Whether no other database's stores have their files here as well. */
+  async #isOurPlace(): Promise<boolean> {
+    const { db, retrieval, log } = this.#deps
+    const mine = await retrievalOwner(db)
+    const others = (await retrieval.owners(mine)).filter((owner) => owner !== mine)
+    if (others.length > 0) {
+      log.error(
+        { mine, others },
+        'embeddings of another database lie in the place of this one’s: give each its own ATRIUM_RETRIEVAL_URI. Files without a store are not deleted until then.',
+      )
+    }
+    return others.length === 0
   }
 
   /** Sees to stores that are due and that nobody works on, as after a crash. */
   async runDue(signal: AbortSignal): Promise<void> {
     for (const key of await selectDueStores(this.#deps.db, STORES_A_RUN)) {
       if (signal.aborted || this.#isClosed) return
-      await this.#lookAt(key, true)
+      await this.#lookAt(key, true).catch((error: unknown) =>
+        this.#warn(error, 'upkeep of a vector store failed', key),
+      )
     }
   }
 
-  /** Looks at nothing any more. */
+  /** Looks at nothing any more, and gives back what it was at. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const { timer } of this.#watched.values()) clearTimeout(timer)
     this.#watched.clear()
-    this.#deps.tidier.close()
+    await this.#deps.tidier.close()
+    await Promise.allSettled(this.#looks)
     await this.#sweeping
+  }
+
+  #warn(error: unknown, message: string, key?: StoreKey): void {
+    if (!this.#isClosed) this.#deps.log.warn({ err: error, ...key }, message)
   }
 
   #lookLater(watched: Watched, ms: number): void {
@@ -119,42 +173,50 @@ export class Upkeep {
     watched.timer = undefined
     watched.isBusy = true
     const restsFor = Date.now() - watched.lastWrite
-    const isResting = restsFor >= REST_MS
-    try {
-      await this.#lookAt(watched.key, isResting)
-    } catch (error) {
-      if (!this.#isClosed)
-        this.#deps.log.warn({ err: error, ...watched.key }, 'upkeep of a vector store failed')
-    }
+    const isResting = restsFor >= this.#timing.restMs
+    const isSeenTo = await this.#lookAt(watched.key, isResting).catch((error: unknown) => {
+      this.#warn(error, 'upkeep of a vector store failed', watched.key)
+      return true
+    })
     watched.isBusy = false
-    if (Date.now() - watched.lastWrite < restsFor) this.#lookLater(watched, LOOK_AFTER_MS)
-    else if (!isResting) this.#lookLater(watched, REST_MS - restsFor)
+    if (Date.now() - watched.lastWrite < restsFor) this.#lookLater(watched, this.#timing.lookAfterMs)
+    else if (!isResting) this.#lookLater(watched, this.#timing.restMs - restsFor)
+    // Another process may have looked before the last rows came.
+    else if (!isSeenTo) this.#lookLater(watched, this.#timing.restMs)
     else this.#watched.delete(watched.key.vectorStoreId)
   }
 
-  /** Does what a store needs, unless another process has it. */
-  async #lookAt(key: StoreKey, isResting: boolean): Promise<void> {
+  /** Does what a store needs. @returns false while another process is at it */
+  async #lookAt(key: StoreKey, isResting: boolean): Promise<boolean> {
+    const look = this.#lookAlone(key, isResting)
+    this.#looks.add(look)
+    return look.finally(() => this.#looks.delete(look))
+  }
+
+  async #lookAlone(key: StoreKey, isResting: boolean): Promise<boolean> {
     const { db, retrieval } = this.#deps
-    const table = await retrieval.find(key)
-    if (table === undefined) return
-    const lease = await takeLease(db, key, this.#holder, LEASE_SECONDS)
-    if (lease === undefined) return
+    const { leaseSeconds } = this.#timing
+    if ((await retrieval.find(key)) === undefined || this.#isClosed) return true
+    const holder = randomUUID()
+    const lease = await takeLease(db, key, holder, leaseSeconds)
+    if (lease === undefined) return (await selectVectorStore(db, key)) === undefined
     const renewal = setInterval(
-      () => void takeLease(db, key, this.#holder, LEASE_SECONDS).catch(() => {}),
-      (LEASE_SECONDS * 1000) / 3,
+      () => void renewLease(db, key, holder, leaseSeconds).catch(() => {}),
+      (leaseSeconds * 1000) / 3,
     )
     renewal.unref()
     let done = { builtRows: lease.built_rows, hasRun: false }
-    let isDone = false
+    let deletions = 0
+    let isSeenTo = false
     try {
       done = await this.#tidy(key, lease, isResting)
-      const deletions = await this.#forgetWords(key, lease)
-      isDone = true
-      await this.#release(key, lease, done, isResting ? lease.dirty_since : null, deletions)
+      deletions = await this.#forgetWords(key, lease)
+      isSeenTo = isResting
     } finally {
       clearInterval(renewal)
-      if (!isDone && !this.#isClosed) await this.#release(key, lease, done, null, 0)
+      await this.#release(key, holder, lease, done, { isSeenTo, deletions })
     }
+    return true
   }
 
   async #tidy(
@@ -169,7 +231,7 @@ export class Upkeep {
     const { builtRows } = await this.#deps.tidier.tidy({
       tableName: tableNameOf(key),
       upkeep,
-      pruneBefore: Date.now() - PRUNE_AFTER_SECONDS * 1000,
+      pruneBefore: Date.now() - this.#timing.pruneAfterSeconds * 1000,
     })
     return { builtRows: builtRows ?? lease.built_rows, hasRun: upkeep !== 'nothing' }
   }
@@ -186,17 +248,17 @@ export class Upkeep {
 
   #release(
     key: StoreKey,
+    holder: string,
     lease: Lease,
     done: { builtRows: number; hasRun: boolean },
-    dirtySince: string | null,
-    deletions: number,
+    { isSeenTo, deletions }: { isSeenTo: boolean; deletions: number },
   ): Promise<void> {
     // Old versions remain of every commit, not of upkeep's alone.
     const isDue = done.hasRun || lease.dirty_since !== null
-    const prune = isDue ? { pruneAfterSeconds: PRUNE_AFTER_SECONDS + 60 } : {}
+    const prune = isDue ? { pruneAfterSeconds: this.#timing.pruneAfterSeconds + 60 } : {}
     const pruned = lease.prune_is_due && !isDue ? { pruneAfterSeconds: null } : prune
-    return releaseLease(this.#deps.db, key, this.#holder, {
-      dirtySince,
+    return releaseLease(this.#deps.db, key, holder, {
+      dirtySince: isSeenTo ? null : lease.dirty_since,
       deletions,
       builtRows: done.builtRows,
       ...pruned,

@@ -1,5 +1,5 @@
 import { isForeignKeyViolation } from '@atrium/kernel/db'
-import { invalidInput } from '@atrium/kernel/errors'
+import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import { isUuid, newId } from '@atrium/kernel/ids'
 import type { ListQuery } from '../contract/common.ts'
 import type { VectorStoreChanges, VectorStoreInput } from '../contract/vector-stores.ts'
@@ -156,7 +156,7 @@ export async function updateVectorStore(
   const store = await findStore(ctx, key)
   const { name, description, chunkSize, chunkOverlap, metadata, updatedBy } = changes
   demandOverlap(chunkSize ?? store.chunk_size, chunkOverlap ?? store.chunk_overlap)
-  const language = await newLanguage(ctx, store, metadata)
+  const language = await whileThere(ctx, key, () => newLanguage(ctx, store, metadata))
   const row = await updateVectorStoreById(
     ctx.db,
     key,
@@ -164,10 +164,14 @@ export async function updateVectorStore(
     authorOf(updatedBy ?? editor),
     versions,
   )
-  if (row !== undefined) return { row, embeddingCount: await countEmbeddings(ctx, key) }
+  if (row !== undefined) {
+    return whileThere(ctx, key, async () => ({ row, embeddingCount: await countEmbeddings(ctx, key) }))
+  }
   const now = await findStore(ctx, key)
   demandOverlap(chunkSize ?? now.chunk_size, chunkOverlap ?? now.chunk_overlap)
-  throw missed(true, storeNotFound(key.vectorStoreId))
+  if (versions !== undefined) throw preconditionFailed()
+  // Somebody else's sizes were in the way, and no longer are.
+  return updateVectorStore(ctx, key, changes, editor, versions)
 }
 
 /**
@@ -185,15 +189,17 @@ export async function deleteVectorStore(
     const isThere = versions !== undefined && (await selectVectorStore(ctx.db, key)) !== undefined
     throw missed(isThere, storeNotFound(key.vectorStoreId))
   }
-  await dropStore(ctx, key).catch((error: unknown) =>
-    ctx.log.warn({ err: error, vectorStoreId: key.vectorStoreId }, 'files of a deleted store remain for now'),
-  )
+  await dropStore(ctx, key).catch((error: unknown) => {
+    // Somebody may have written to it at this moment.
+    ctx.log.warn({ err: error, vectorStoreId: key.vectorStoreId }, 'files of a deleted store remain for now')
+    ctx.upkeep.sweepSoon()
+  })
 }
 
 /** Second half of a deletion; may be repeated. */
 export async function dropStore(ctx: AgentsContext, key: StoreKey): Promise<void> {
-  await ctx.retrieval.drop(key)
-  await removeDeletedVectorStore(ctx.db, key)
+  // A list that is being sent is sent to its end; then the files go.
+  if (await ctx.retrieval.drop(key)) await removeDeletedVectorStore(ctx.db, key)
 }
 
 /**

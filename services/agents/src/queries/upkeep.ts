@@ -25,35 +25,59 @@ export async function noteWrite(db: AgentsDb, key: StoreKey, deletions = 0): Pro
 
 /** What is known of a store by whoever works on it. */
 export interface Lease {
-  /** As PostgreSQL writes it: a Date would lose its microseconds. */
+  /** As PostgreSQL writes it: a Date would lose its microseconds. Writes from now on are noted anew. */
   readonly dirty_since: string | null
   readonly prune_is_due: boolean
   readonly deletions: number
   readonly built_rows: number
 }
 
-/** Takes a store for a while. @returns undefined while another process has it, or when it is gone */
+/**
+ * Takes a store for a while.
+ * @param holder a new id for each lease
+ * @returns undefined while somebody else has it, or when it is gone
+ */
 export async function takeLease(
   db: AgentsDb,
   key: StoreKey,
   holder: string,
   seconds: number,
 ): Promise<Lease | undefined> {
+  // A lease that ran out is that of a process which died: nobody knows what it has left undone.
   const { rows } = await sql<Lease>`
+    WITH free AS (
+      SELECT upkeep.space_id, upkeep.vector_store_id,
+             coalesce(upkeep.dirty_since, CASE WHEN upkeep.holder IS NOT NULL THEN now() END) AS dirty_since
+        FROM agents.vector_store_upkeep AS upkeep JOIN agents.vector_stores AS store USING (space_id, vector_store_id)
+       WHERE upkeep.space_id = ${key.spaceId} AND upkeep.vector_store_id = ${key.vectorStoreId}
+         AND store.status = 'active' AND (upkeep.leased_until IS NULL OR upkeep.leased_until < now())
+         FOR UPDATE OF upkeep
+    )
     UPDATE agents.vector_store_upkeep AS upkeep
-       SET holder = ${holder}::uuid, leased_until = now() + make_interval(secs => ${seconds})
-      FROM agents.vector_stores AS store
-     WHERE upkeep.space_id = ${key.spaceId} AND upkeep.vector_store_id = ${key.vectorStoreId}
-       AND store.space_id = upkeep.space_id AND store.vector_store_id = upkeep.vector_store_id
-       AND store.status = 'active'
-       AND (upkeep.leased_until IS NULL OR upkeep.leased_until < now() OR upkeep.holder = ${holder}::uuid)
-    RETURNING upkeep.dirty_since::text, coalesce(upkeep.prune_after < now(), false) AS prune_is_due, upkeep.deletions,
+       SET holder = ${holder}::uuid, leased_until = now() + make_interval(secs => ${seconds}), dirty_since = NULL
+      FROM free
+     WHERE upkeep.space_id = free.space_id AND upkeep.vector_store_id = free.vector_store_id
+    RETURNING free.dirty_since::text, coalesce(upkeep.prune_after < now(), false) AS prune_is_due, upkeep.deletions,
               upkeep.built_rows`.execute(db)
   return rows[0]
 }
 
+export async function renewLease(
+  db: AgentsDb,
+  key: StoreKey,
+  holder: string,
+  seconds: number,
+): Promise<void> {
+  await sql`
+    UPDATE agents.vector_store_upkeep SET leased_until = now() + make_interval(secs => ${seconds})
+     WHERE space_id = ${key.spaceId} AND vector_store_id = ${key.vectorStoreId} AND holder = ${holder}::uuid`.execute(
+    db,
+  )
+}
+
 /** What a worker has seen to. */
 export interface Done {
+  /** Set where something is left to do. */
   readonly dirtySince: string | null
   readonly deletions: number
   readonly builtRows: number
@@ -61,7 +85,7 @@ export interface Done {
   readonly pruneAfterSeconds?: number | null
 }
 
-/** Gives a store back. @param done the rest stays due */
+/** Gives a store back. */
 export async function releaseLease(db: AgentsDb, key: StoreKey, holder: string, done: Done): Promise<void> {
   const prune =
     done.pruneAfterSeconds === undefined
@@ -70,7 +94,7 @@ export async function releaseLease(db: AgentsDb, key: StoreKey, holder: string, 
   await sql`
     UPDATE agents.vector_store_upkeep
        SET holder = NULL, leased_until = NULL, deletions = deletions - ${done.deletions}::bigint,
-           dirty_since = CASE WHEN dirty_since <= ${done.dirtySince}::timestamptz THEN NULL ELSE dirty_since END,
+           dirty_since = least(dirty_since, ${done.dirtySince}::timestamptz),
            built_rows = ${done.builtRows},
            prune_after = ${prune}
      WHERE space_id = ${key.spaceId} AND vector_store_id = ${key.vectorStoreId} AND holder = ${holder}::uuid`.execute(
@@ -78,13 +102,21 @@ export async function releaseLease(db: AgentsDb, key: StoreKey, holder: string, 
   )
 }
 
-/** Stores that nobody works on and that have been waiting. */
+/** Stores that nobody works on and that have been waiting, or whose worker died. */
 export async function selectDueStores(db: AgentsDb, limit: number): Promise<StoreKey[]> {
   const { rows } = await sql<{ space_id: string; vector_store_id: string }>`
     SELECT upkeep.space_id, upkeep.vector_store_id
       FROM agents.vector_store_upkeep AS upkeep JOIN agents.vector_stores AS store USING (space_id, vector_store_id)
      WHERE store.status = 'active' AND (upkeep.leased_until IS NULL OR upkeep.leased_until < now())
-       AND (upkeep.prune_after < now() OR upkeep.dirty_since < now() - interval '30 seconds')
-     ORDER BY least(upkeep.prune_after, upkeep.dirty_since) LIMIT ${limit}`.execute(db)
+       AND (upkeep.prune_after < now() OR upkeep.dirty_since < now() - interval '30 seconds'
+            OR upkeep.leased_until < now())
+     ORDER BY least(upkeep.prune_after, upkeep.dirty_since, upkeep.leased_until) LIMIT ${limit}`.execute(db)
   return rows.map((row) => ({ spaceId: row.space_id, vectorStoreId: row.vector_store_id }))
+}
+
+/** The id under which this database's embeddings lie where they are kept. */
+export async function retrievalOwner(db: AgentsDb): Promise<string> {
+  await sql`INSERT INTO agents.retrieval_owner DEFAULT VALUES ON CONFLICT DO NOTHING`.execute(db)
+  const { rows } = await sql<{ owner: string }>`SELECT owner FROM agents.retrieval_owner`.execute(db)
+  return rows[0]?.owner as string
 }

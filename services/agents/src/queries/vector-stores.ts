@@ -125,6 +125,29 @@ export async function markVectorStoreDeleting(
   return row !== undefined
 }
 
+/**
+ * Runs work while no other process does so for this store, or deletes it.
+ * @returns undefined when there is no such store
+ */
+export async function whileStoreLocked<T>(
+  db: AgentsDb,
+  key: StoreKey,
+  work: () => Promise<T>,
+): Promise<{ readonly done: T } | undefined> {
+  return db.transaction().execute(async (trx) => {
+    // Leaves rows that refer to the store free to be written, as the words of its chunks are meanwhile.
+    const row = await trx
+      .selectFrom('agents.vector_stores')
+      .select('vector_store_id')
+      .where('space_id', '=', key.spaceId)
+      .where('vector_store_id', '=', key.vectorStoreId)
+      .where('status', '=', 'active')
+      .forNoKeyUpdate()
+      .executeTakeFirst()
+    return row === undefined ? undefined : { done: await work() }
+  })
+}
+
 /** Forgets a store whose embeddings are gone. */
 export async function removeDeletedVectorStore(db: AgentsDb, key: StoreKey): Promise<void> {
   await db

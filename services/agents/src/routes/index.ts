@@ -1,5 +1,6 @@
 import { createGuard, type GuardDeps } from '@atrium/access'
 import type { ServiceScope } from '@atrium/kernel/http'
+import { isUuid } from '@atrium/kernel/ids'
 import { agentsAccess } from '../access.ts'
 import type { AgentsContext } from '../domain/context.ts'
 import { agentRoutes } from './agents.ts'
@@ -26,6 +27,8 @@ export async function agentsRoutes(
   access: GuardDeps,
 ): Promise<void> {
   const guard = createGuard(agentsAccess, access)
+  // The database takes UUIDs in any case; names of files and of what is cached are text.
+  scope.addHook('onRequest', async ({ params }) => lowerIds(params as Record<string, string>))
   modelRoutes(scope, ctx, guard)
   agentRoutes(scope, ctx, guard)
   threadRoutes(scope, ctx, guard)
@@ -33,4 +36,8 @@ export async function agentsRoutes(
   vectorStoreRoutes(scope, ctx, guard)
   await embeddingRoutes(scope, ctx, guard)
   searchRoutes(scope, ctx, guard)
+}
+
+function lowerIds(params: Record<string, string>): void {
+  for (const [name, value] of Object.entries(params)) if (isUuid(value)) params[name] = value.toLowerCase()
 }

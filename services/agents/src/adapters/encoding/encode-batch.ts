@@ -13,7 +13,9 @@ import {
   Utf8,
   vectorFromArray,
 } from 'apache-arrow'
+import { MAX_BATCH } from '../../contract/embeddings.ts'
 import { type EmbeddingBatch, readBatch } from '../../domain/embeddings/read-batch.ts'
+import { splitBody } from '../../domain/embeddings/split-body.ts'
 import { analyse } from '../../domain/keyword/analyse.ts'
 import { metadataColumns } from '../lancedb/metadata-column.ts'
 import { tableSchema, vectorType } from '../lancedb/table-fields.ts'
@@ -89,10 +91,19 @@ function answerOf(batch: EmbeddingBatch, { vectorStoreId, shownCreatedAt }: Enco
   )
 }
 
+function readBody(bytes: Buffer, dimension: number): EmbeddingBatch {
+  const split = splitBody(bytes, dimension, MAX_BATCH)
+  const rest = split === undefined ? undefined : parseJson(split.rest)
+  // A second key of that name, which counts, is still there.
+  const isAlone =
+    typeof rest === 'object' && rest !== null && 'embeddings' in rest && rest.embeddings === null
+  return isAlone ? readBatch(rest, dimension, split?.vectors) : readBatch(parseJson(bytes), dimension)
+}
+
 /** Reads and checks a body and makes rows of it. @throws AppError 400 */
 export function encodeBatch(task: EncodingTask): EncodedBatch {
   const { buffer, byteOffset, byteLength } = task.body
-  const batch = readBatch(parseJson(Buffer.from(buffer, byteOffset, byteLength)), task.dimension)
+  const batch = readBody(Buffer.from(buffer, byteOffset, byteLength), task.dimension)
   const { terms, words } = analyseChunks(batch.chunks, task.language)
   return { rows: toArrow(batch, terms, task), words, ids: batch.ids, answer: answerOf(batch, task) }
 }

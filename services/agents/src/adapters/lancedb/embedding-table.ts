@@ -1,7 +1,8 @@
 import type { Table } from '@lancedb/lancedb'
-import { type RecordBatch, tableFromIPC } from 'apache-arrow'
+import type { RecordBatch } from 'apache-arrow'
 import { SHOWN_COLUMNS } from './table-fields.ts'
 import { TERMS } from './text-column.ts'
+import { addInTurn, writeInTurn } from './write-queue.ts'
 
 /** An embedding as it is shown; `metadata` is the text of a JSON object, or null. */
 export interface EmbeddingRow {
@@ -31,10 +32,8 @@ export function rowsOf<Row extends object>(batch: RecordBatch, columns: readonly
   )
 }
 
-/** Adds a batch of rows, an Arrow IPC stream in the table's schema, in one commit. */
-export async function addRows(table: Table, rows: Uint8Array): Promise<void> {
-  await table.add(tableFromIPC(rows))
-}
+/** Adds a batch of rows, an Arrow IPC stream in the table's schema: all of them or none. */
+export const addRows = (table: Table, rows: Uint8Array): Promise<void> => addInTurn(table, rows)
 
 export interface RowSelection {
   readonly where?: string | undefined
@@ -56,7 +55,7 @@ export async function* readRows(
 
 /** How many embeddings have been deleted. */
 export async function deleteRows(table: Table, where: string): Promise<number> {
-  return (await table.delete(where)).numDeletedRows
+  return (await writeInTurn(table, () => table.delete(where))).numDeletedRows
 }
 
 /** The analysed text of all rows, in batches. */

@@ -82,11 +82,15 @@ export async function searchKeywords(
   return [...hits, ...scaleBelow(rest, hits.at(-1)?.score)]
 }
 
-/** The scores of these rows, on the scale of `searchKeywords` without tiers. Rows that match nothing are absent. */
+/**
+ * The scores of these rows, on the scale of `searchKeywords` without tiers. Rows that match nothing are absent.
+ * @param where the condition of that search, which all these rows fulfil
+ */
 export async function scoreByIds(
   table: Table,
   plan: KeywordPlan,
   ids: readonly string[],
+  where?: string,
 ): Promise<Map<string, number>> {
   if (plan.exact.length === 0 || ids.length === 0) return new Map()
   const query = combine(Occur.Should, anyOf(plan.exact), plan.expansions.map(expansionQuery))
@@ -99,7 +103,7 @@ export async function scoreByIds(
     table,
     query,
     isSmall
-      ? { limit: rows }
+      ? { limit: rows, where }
       : { limit: asked.size, where: `${ID} IN (${[...asked].map(literal).join(', ')})` },
   )
   return new Map(

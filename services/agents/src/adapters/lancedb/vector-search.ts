@@ -1,5 +1,5 @@
 import type { Table, VectorQuery } from '@lancedb/lancedb'
-import { type EmbeddingRow, embeddingIdIn } from './embedding-table.ts'
+import type { EmbeddingRow } from './embedding-table.ts'
 import { SHOWN_COLUMNS } from './table-fields.ts'
 
 export interface ScoredRow extends EmbeddingRow {
@@ -59,19 +59,17 @@ export async function searchVectors(
   return scoredRows(query, includeVector)
 }
 
-/** Rows by their ids, with their scores for a vector; in no order. Ids that the table does not hold are left out. */
-export async function scoreVectors(
-  table: Table,
-  vector: Float32Array,
-  ids: readonly string[],
-  includeVector = false,
-): Promise<ScoredRow[]> {
-  if (ids.length === 0) return []
-  const query = table
-    .vectorSearch(vector)
-    .distanceType('cosine')
-    .bypassVectorIndex()
-    .where(embeddingIdIn(ids))
-    .limit(ids.length)
-  return scoredRows(query, includeVector)
+/** (1 + cosine) / 2 of two vectors of the same length. */
+export function similarity(a: Float32Array, b: Float32Array): number {
+  let dot = 0
+  let ofA = 0
+  let ofB = 0
+  for (let index = 0; index < a.length; index++) {
+    const x = a[index] as number
+    const y = b[index] as number
+    dot += x * y
+    ofA += x * x
+    ofB += y * y
+  }
+  return scoreOf(1 - dot / Math.sqrt(ofA * ofB))
 }

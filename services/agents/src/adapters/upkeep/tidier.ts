@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import type { RetrievalLocation } from '../lancedb/retrieval.ts'
 import type { ChildAnswer, ChildRequest } from './child.ts'
 import type { Tidied, TidyTask } from './tidy.ts'
@@ -7,6 +8,7 @@ import type { Tidied, TidyTask } from './tidy.ts'
 const IDLE_MS = 10_000
 
 interface Waiting {
+  readonly child: ChildProcess
   readonly resolve: (done: Tidied) => void
   readonly reject: (error: Error) => void
 }
@@ -21,28 +23,39 @@ export class Tidier {
   #child: ChildProcess | undefined
   #idle: NodeJS.Timeout | undefined
   #lastId = 0
+  #isClosed = false
 
   constructor(location: RetrievalLocation) {
     this.#location = location
   }
 
-  /** @throws Error when the work failed or its process died */
+  /** @throws Error when the work failed, its process died, or this is closed */
   tidy(task: TidyTask): Promise<Tidied> {
+    if (this.#isClosed) return Promise.reject(new Error('Nothing is tidied any more'))
     clearTimeout(this.#idle)
     const child = this.#started()
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
+      this.#waiting.set(id, { child, resolve, reject })
       child.send({ id, location: this.#location, task } satisfies ChildRequest, (error) => {
         if (error !== null) this.#settle(id, ({ reject }) => reject(error))
       })
     })
   }
 
-  /** Ends the child at once: its work is committed as a whole or not at all. */
-  close(): void {
+  /** Ends the child at once, for good: its work is committed as a whole or not at all. */
+  async close(): Promise<void> {
+    this.#isClosed = true
     clearTimeout(this.#idle)
+    const child = this.#child
+    this.#end()
+    const isAlive = child?.pid !== undefined && child.exitCode === null && child.signalCode === null
+    if (isAlive) await once(child, 'exit')
+  }
+
+  #end(): void {
     this.#child?.kill('SIGKILL')
+    this.#child = undefined
   }
 
   #started(): ChildProcess {
@@ -60,7 +73,8 @@ export class Tidier {
     })
     child.on('exit', (code, signal) => {
       if (this.#child === child) this.#child = undefined
-      for (const id of [...this.#waiting.keys()]) {
+      const lost = [...this.#waiting].filter(([, waiting]) => waiting.child === child)
+      for (const [id] of lost) {
         this.#settle(id, ({ reject }) =>
           reject(new Error(`The process that tidies tables ended (${signal ?? code})`)),
         )
@@ -76,8 +90,9 @@ export class Tidier {
     const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)
     if (waiting !== undefined) how(waiting)
-    if (this.#waiting.size === 0) {
-      this.#idle = setTimeout(() => this.close(), IDLE_MS)
+    if (this.#waiting.size === 0 && !this.#isClosed) {
+      clearTimeout(this.#idle)
+      this.#idle = setTimeout(() => this.#end(), IDLE_MS)
       this.#idle.unref()
     }
   }

@@ -2,7 +2,8 @@ import { AppError, invalidInput } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
 import { MAX_BATCH } from '../../contract/embeddings.ts'
 import { demandFiniteNumbers } from '../stored-json.ts'
-import { readVector } from './vector.ts'
+import type { FloatRows } from './float-rows.ts'
+import { demandDirection, readVector } from './vector.ts'
 
 type JsonObject = Record<string, unknown>
 
@@ -73,6 +74,14 @@ function readVectors(given: unknown, dimension: number): Float32Array<ArrayBuffe
   return vectors
 }
 
+/** @throws AppError 400 naming the first vector without a direction */
+function demandDirections(vectors: Float32Array, dimension: number): void {
+  for (let index = 0; index * dimension < vectors.length; index++) {
+    const vector = vectors.subarray(index * dimension, (index + 1) * dimension)
+    demandDirection(`body.embeddings[${index}]`, vector)
+  }
+}
+
 /** Positions as the chunks of each document come. */
 function countedSequences(documentIds: readonly string[]): number[] {
   const next = new Map<string, number>()
@@ -85,11 +94,13 @@ function countedSequences(documentIds: readonly string[]): number[] {
 
 /**
  * Checks the body of a batch. A chunk without a documentId is a document of its own.
+ * @param read the vectors, where they have been taken out of the body
  * @throws AppError 400 naming the field, and the item in it
  */
-export function readBatch(body: unknown, dimension: number): EmbeddingBatch {
+export function readBatch(body: unknown, dimension: number, read?: FloatRows): EmbeddingBatch {
   if (!isObject(body)) throw invalidInput('body', 'must be an object')
-  const vectors = readVectors(body.embeddings, dimension)
+  const vectors = read?.values ?? readVectors(body.embeddings, dimension)
+  if (read !== undefined) demandDirections(read.values, dimension)
   const count = vectors.length / dimension
   const isText = (item: unknown): item is string => typeof item === 'string'
   const isDocumentId = (item: unknown): item is string =>
@@ -114,10 +125,11 @@ export function readBatch(body: unknown, dimension: number): EmbeddingBatch {
   const metadata = parallelArray(body, 'metadata', count, isObject, 'must be an object')
   if (metadata !== undefined) demandFiniteNumbers('body.metadata', metadata)
   const ids = Array.from({ length: count }, newId)
-  const documentIds = named ?? ids
+  // Halves of surrogate pairs have no UTF-8: answers show at once what is stored.
+  const documentIds = named?.map((id) => id.toWellFormed()) ?? ids
   return {
     ids,
-    chunks: chunks ?? Array.from({ length: count }, () => ''),
+    chunks: chunks?.map((chunk) => chunk.toWellFormed()) ?? Array.from({ length: count }, () => ''),
     documentIds,
     sequences: sequences ?? countedSequences(documentIds),
     metadata: metadata ?? Array.from({ length: count }, () => null),

@@ -20,16 +20,21 @@ export function readVector(path: string, given: unknown, into: Float32Array): vo
   if (given.length !== into.length) {
     throw invalidInput(path, `has ${given.length} numbers, but the store's dimension is ${into.length}`)
   }
-  let squares = 0
   for (let index = 0; index < into.length; index++) {
     const number: unknown = given[index]
     if (typeof number !== 'number')
       throw invalidInput(`${path}[${index}]`, `must be a number, not ${kindOf(number)}`)
-    squares += number * number
     into[index] = number
   }
+  demandDirection(path, into)
+}
+
+/** @throws AppError 400 when a vector has numbers that are not finite, or no direction */
+export function demandDirection(path: string, vector: Float32Array): void {
+  let squares = 0
+  for (let index = 0; index < vector.length; index++) squares += (vector[index] as number) ** 2
   // One sum tells of all of them; which one it is matters only then.
-  if (!(squares <= LONGEST * LONGEST)) throw invalidInput(path, tooLong(given))
+  if (!(squares <= LONGEST * LONGEST)) throw invalidInput(path, tooLong(vector))
   if (squares < SHORTEST * SHORTEST) {
     throw invalidInput(
       path,
@@ -38,7 +43,7 @@ export function readVector(path: string, given: unknown, into: Float32Array): vo
   }
 }
 
-function tooLong(given: readonly number[]): string {
+function tooLong(given: Float32Array): string {
   const index = given.findIndex((number) => !Number.isFinite(number))
   return index < 0
     ? `is longer than ${LONGEST}`

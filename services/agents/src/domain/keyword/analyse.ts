@@ -17,7 +17,7 @@ class Stems {
 
   constructor(language: Language) {
     const stem = createStemmer(language)
-    const left = new Set(stopWords(language).flatMap((word) => wordsOf(word, false).slice(0, 2).join(' ')))
+    const left = new Set(stopWords(language).map((word) => wordsOf(word, false).join(' ')))
     this.#stem = (word) => (left.has(word) ? LEFT_OUT : stem(word))
   }
 

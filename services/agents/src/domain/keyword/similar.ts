@@ -8,44 +8,62 @@ export function lettersOf(word: string): number {
   return letters
 }
 
+/** Words are no longer than this; three rows of the table of edits are kept for all comparisons. */
+const LONGEST = 128
+const rows = [0, 1, 2].map(() => new Uint8Array(LONGEST + 1)) as [Uint8Array, Uint8Array, Uint8Array]
+
 /**
  * Edits (insert, delete, substitute, transpose neighbours) between two words.
  * @returns `most + 1` when there are more than `most`
  */
 export function editsBetween(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1
-  let before: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
+  if (Math.max(a.length, b.length) > LONGEST) return a === b ? 0 : most + 1
+  let start = 0
+  while (start < a.length && start < b.length && a.charCodeAt(start) === b.charCodeAt(start)) start++
+  let [endA, endB] = [a.length, b.length]
+  while (endA > start && endB > start && a.charCodeAt(endA - 1) === b.charCodeAt(endB - 1)) {
+    endA--
+    endB--
+  }
+  return editsOfParts(a.slice(start, endA), b.slice(start, endB), most)
+}
+
+function editsOfParts(a: string, b: string, most: number): number {
+  let [before, last, row] = rows
+  for (let j = 0; j <= b.length; j++) last[j] = j
   for (let i = 1; i <= a.length; i++) {
-    const row = editRow(a, b, i, last, before)
-    if (Math.min(...row) > most) return most + 1
-    before = last
-    last = row
+    if (fillRow(a, b, i, [before, last, row]) > most) return most + 1
+    ;[before, last, row] = [last, row, before]
   }
   return Math.min(last[b.length] ?? 0, most + 1)
 }
 
-function editRow(
+/** @returns the least of the row */
+function fillRow(
   a: string,
   b: string,
   i: number,
-  last: readonly number[],
-  before: readonly number[],
-): number[] {
-  const row = [i]
+  [before, last, row]: readonly [Uint8Array, Uint8Array, Uint8Array],
+): number {
   const letter = a.charCodeAt(i - 1)
+  row[0] = i
+  let least = i
   for (let j = 1; j <= b.length; j++) {
     const other = b.charCodeAt(j - 1)
-    let edits = Math.min(at(last, j) + 1, at(row, j - 1) + 1, at(last, j - 1) + (letter === other ? 0 : 1))
+    let edits = at(last, j - 1) + (letter === other ? 0 : 1)
+    if (at(last, j) < edits) edits = at(last, j) + 1
+    if (at(row, j - 1) < edits) edits = at(row, j - 1) + 1
     if (i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === other) {
       edits = Math.min(edits, at(before, j - 2) + 1)
     }
-    row.push(edits)
+    row[j] = edits
+    if (edits < least) least = edits
   }
-  return row
+  return least
 }
 
-const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY
+const at = (row: Uint8Array, index: number): number => row[index] ?? 0
 
 export interface StoredWord {
   readonly word: string

@@ -39,7 +39,8 @@ export function fuse(candidates: readonly Candidate[], vectorWeight: number): Fu
     .map(({ id, vector, keyword }) => ({
       id,
       vector,
-      score: vectorWeight * vectorScale(vector) + (1 - vectorWeight) * keywordScale(keyword),
+      // Two shares can come to a little more than 1.
+      score: Math.min(1, vectorWeight * vectorScale(vector) + (1 - vectorWeight) * keywordScale(keyword)),
     }))
     .sort((a, b) => b.score - a.score || b.vector - a.vector || (a.id < b.id ? -1 : 1))
     .map(({ id, score }) => ({ id, score }))

@@ -53,6 +53,11 @@ function ofComparison(comparison: Comparison, defaultWeight: number): string[] {
         : `No strategy ranks better than Hybrid for this query (nDCG ${figures}).`,
     ]
   }
+  if (comparison['Vector Only'].ndcg === comparison['Keyword Only'].ndcg) {
+    return [
+      `Vector search and keyword search, each alone, rank better than Hybrid for this query (nDCG ${figures}): try a vectorWeight far from ${defaultWeight}.`,
+    ]
+  }
   return best === 'Vector Only'
     ? [
         `Vector search alone ranks better than Hybrid for this query (nDCG ${figures}): try a vectorWeight above ${defaultWeight}.`,

@@ -1,4 +1,5 @@
 import type { Table } from '@lancedb/lancedb'
+import type { Float32, Vector } from 'apache-arrow'
 import type { EmbeddingRow } from '../../adapters/lancedb/embedding-table.ts'
 import { filterSql } from '../../adapters/lancedb/filter-sql.ts'
 import {
@@ -8,7 +9,7 @@ import {
   searchKeywords,
 } from '../../adapters/lancedb/full-text.ts'
 import { SHOWN_COLUMNS } from '../../adapters/lancedb/table-fields.ts'
-import { type ScoredRow, scoreVectors, searchVectors } from '../../adapters/lancedb/vector-search.ts'
+import { type ScoredRow, searchVectors, similarity } from '../../adapters/lancedb/vector-search.ts'
 import type {
   HybridSearchInput,
   KeywordFilterSearchInput,
@@ -21,6 +22,7 @@ import { readVector } from '../embeddings/vector.ts'
 import type { Filter } from '../filter/filter.ts'
 import { parseFilter, parseKeywordFilter } from '../filter/parse-filter.ts'
 import { analyse } from '../keyword/analyse.ts'
+import type { KeywordPlan } from '../keyword/vocabulary.ts'
 import { findStore, keyOf, whileThere } from '../vector-stores.ts'
 import { fuse } from './fuse.ts'
 
@@ -34,8 +36,12 @@ export interface Found {
 
 export const DEFAULT_LIMIT = 10
 export const DEFAULT_VECTOR_WEIGHT = 0.7
-/** Candidates of each search that hybrid search ranks, at the least, and as a multiple of its limit. */
-const CANDIDATES = { least: 100, timesLimit: 5 }
+/**
+ * Candidates of each search that hybrid search ranks: the largest limit, so that an order does not depend on how much
+ * of it is asked for. With 50, 100 and 200 of them nDCG@10 on SciFact is 0.721, 0.726 and 0.728.
+ */
+const CANDIDATES = 100
+const WITH_VECTOR = [...SHOWN_COLUMNS, 'vector']
 
 function queryVector(store: VectorStoreRow, given: unknown): Float32Array {
   const vector = new Float32Array(store.embedding_dimension)
@@ -146,46 +152,93 @@ export async function rankHybrid(
   query: HybridQuery,
 ): Promise<Found[]> {
   const { text, vector, limit, vectorWeight, where, includeVector } = query
+  if (vectorWeight === 1) return rankByVector(table, query)
   const plan = await ctx.vocabulary.plan(keyOf(store), text, store.language, { fuzzy: true })
-  const depth = Math.max(CANDIDATES.least, CANDIDATES.timesLimit * limit)
+  if (vectorWeight === 0) return rankByKeywords(table, plan, query)
   const [near, matching] = await Promise.all([
-    vectorWeight > 0 ? searchVectors(table, vector, { limit: depth, where, includeVector }) : [],
-    vectorWeight < 1 ? searchKeywords(table, plan, { limit: depth, where, tiers: vectorWeight === 0 }) : [],
+    searchVectors(table, vector, { limit: CANDIDATES, where, includeVector }),
+    searchKeywords(table, plan, { limit: CANDIDATES, where, tiers: false, columns: WITH_VECTOR }),
   ])
-  const rows = new Map(near.map((row) => [row.embedding_id, row]))
   const keywords = new Map(matching.map((row) => [row.embeddingId, row.score]))
-  const unmatched = vectorWeight < 1 ? [...rows.keys()].filter((id) => !keywords.has(id)) : []
-  const [missingRows, missingScores] = await Promise.all([
-    scoreVectors(
-      table,
-      vector,
-      [...keywords.keys()].filter((id) => !rows.has(id)),
-      includeVector,
-    ),
-    scoreByIds(table, plan, unmatched),
-  ])
-  for (const row of missingRows) rows.set(row.embedding_id, row)
-  for (const [id, score] of missingScores) keywords.set(id, score)
+  // Fewer than asked for are all that match: then no other row does.
+  if (matching.length === CANDIDATES) {
+    const unmatched = near.map((row) => row.embedding_id).filter((id) => !keywords.has(id))
+    const scores = await scoreByIds(table, plan, unmatched, where)
+    for (const [id, score] of scores) keywords.set(id, score)
+  }
+  const rows = new Map(near.map((row) => [row.embedding_id, row]))
+  for (const hit of matching) {
+    if (!rows.has(hit.embeddingId)) rows.set(hit.embeddingId, scoredHit(hit, vector, includeVector))
+  }
 
   const candidates = [...rows].map(([id, { score }]) => ({
     id,
     vector: score,
     keyword: keywords.get(id) ?? 0,
   }))
-  const ranked = vectorWeight === 0 ? inKeywordOrder(candidates, matching) : fuse(candidates, vectorWeight)
-  return ranked.slice(0, limit).flatMap(({ id, score }) => {
-    const row = rows.get(id)
-    return row === undefined ? [] : [{ ...foundRow(row), score }]
+  return fuse(candidates, vectorWeight)
+    .slice(0, limit)
+    .flatMap(({ id, score }) => {
+      const row = rows.get(id)
+      return row === undefined ? [] : [{ ...foundRow(row), score }]
+    })
+}
+
+/** Vector search as it is; the scores are on the scale of as many candidates as with any other weight. */
+async function rankByVector(
+  table: Table,
+  { vector, limit, where, includeVector }: HybridQuery,
+): Promise<Found[]> {
+  const [found, candidates] = await Promise.all([
+    searchVectors(table, vector, { limit, where, includeVector }),
+    searchVectors(table, vector, { limit: CANDIDATES, where }),
+  ])
+  const all = new Map([...candidates, ...found].map(({ embedding_id: id, score }) => [id, score]))
+  const fused = fuse(
+    [...all].map(([id, score]) => ({ id, vector: score, keyword: 0 })),
+    1,
+  )
+  const scores = new Map(fused.map(({ id, score }) => [id, score]))
+  return found.map((row) => ({ ...foundRow(row), score: scores.get(row.embedding_id) ?? 0 }))
+}
+
+/** Keyword search as it is: where words were misspelt its order is not that of BM25 alone. */
+async function rankByKeywords(
+  table: Table,
+  plan: KeywordPlan,
+  { limit, where, includeVector }: HybridQuery,
+): Promise<Found[]> {
+  const columns = includeVector ? WITH_VECTOR : SHOWN_COLUMNS
+  const hits = await searchKeywords(table, plan, { limit, where, columns })
+  return toShares(hits).map((found, at) => {
+    const hit = hits[at]
+    return includeVector && hit !== undefined ? { ...found, vector: vectorOf(hit) } : found
   })
 }
 
-/** Keyword search's own order, which does not go by BM25 alone where words were misspelt. */
-function inKeywordOrder(
-  candidates: Parameters<typeof fuse>[0],
-  matching: readonly { readonly embeddingId: string }[],
-): ReturnType<typeof fuse> {
-  const scores = new Map(fuse(candidates, 0).map(({ id, score }) => [id, score]))
-  return matching.map(({ embeddingId: id }) => ({ id, score: scores.get(id) ?? 0 }))
+const vectorOf = ({ row }: KeywordHit): Float32Array => (row.vector as Vector<Float32>).toArray()
+
+/** A row that keyword search found with its vector, scored as vector search would. */
+function scoredHit(hit: KeywordHit, query: Float32Array, includeVector: boolean): ScoredRow {
+  const vector = vectorOf(hit)
+  const { row } = matchedRow(hit)
+  return {
+    // Arrow's rows cannot be spread.
+    embedding_id: row.embedding_id,
+    document_id: row.document_id,
+    sequence: row.sequence,
+    chunk: row.chunk,
+    metadata: row.metadata,
+    created_at: row.created_at,
+    score: similarity(query, vector),
+    vector: includeVector ? vector : undefined,
+  }
+}
+
+/** Keyword scores as shares of the best one. */
+function toShares(hits: readonly KeywordHit[]): Found[] {
+  const best = Math.max(...hits.map(({ score }) => score))
+  return hits.map((hit) => ({ ...matchedRow(hit), score: best > 0 ? hit.score / best : 0 }))
 }
 
 /** @throws AppError 400, 404 */
@@ -233,12 +286,11 @@ export async function rankAll(
       limit: query.k,
       columns: SHOWN_COLUMNS,
     })
-    const best = Math.max(...matching.map(({ score }) => score))
     return [
       {
         hybrid: await rankHybrid(ctx, store, table, hybrid),
         vector: near.map(foundRow),
-        keyword: matching.map((hit) => ({ ...matchedRow(hit), score: best > 0 ? hit.score / best : 0 })),
+        keyword: toShares(matching),
       },
     ]
   })
