@@ -8,6 +8,7 @@ import type { PlatformDeps } from '@atrium/kernel/deps'
 import { type HttpServer, mountService } from '@atrium/kernel/http'
 import type { Job } from '@atrium/kernel/jobs'
 import { createEncoder } from './adapters/encoding/encoder.ts'
+import { probeRetrieval } from './adapters/lancedb/probe.ts'
 import { connectTo, Retrieval, type RetrievalLocation } from './adapters/lancedb/retrieval.ts'
 import { Tidier } from './adapters/upkeep/tidier.ts'
 import type { agentsEnv } from './config.ts'
@@ -48,10 +49,17 @@ export interface Agents {
 /** Searches at once for each core. */
 const SEARCHES_A_CORE = 8
 
-const locationOf = ({ env, dataDir }: AgentsDeps): RetrievalLocation => ({
+const locationOf = ({ env, dataDir }: Pick<AgentsDeps, 'env' | 'dataDir'>): RetrievalLocation => ({
   uri: env.ATRIUM_RETRIEVAL_URI ?? path.join(dataDir, 'retrieval'),
   cacheBytes: (env.ATRIUM_RETRIEVAL_CACHE_MB ?? 512) * 1024 * 1024,
 })
+
+/** Whether embeddings can be kept. @returns where @throws OperatorError naming the variable to change */
+export async function checkRetrieval(deps: Pick<AgentsDeps, 'env' | 'dataDir'>): Promise<string> {
+  const location = locationOf(deps)
+  await probeRetrieval(location)
+  return location.uri
+}
 
 /** Builds the service on a migrated database. */
 export async function createAgents(deps: AgentsDeps): Promise<Agents> {

@@ -43,6 +43,7 @@ describe('creating a store', () => {
       fileCounts: NO_FILES,
       createdAt: expect.stringMatching(TIME),
       updatedAt: answer.body.createdAt,
+      createdBy: { qxId: expect.stringMatching(/^qx-member/), name: expect.stringMatching(/^Name of/) },
       metadata: {},
     })
     const read = await stores.call('GET', `/${answer.body.vectorStoreId}`)

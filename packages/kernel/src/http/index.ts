@@ -1,4 +1,4 @@
-export { readJsonBodies } from './bodies.ts'
+export { readJsonBodies, readLargeJsonBodies, release } from './bodies.ts'
 export { etagOf, ifMatchVersions, setEtag } from './etag.ts'
 export { parseJson } from './json.ts'
 export { PageQuery, type PageRequest, Pagination, pageRequest, paginationOf, streamArray } from './lists.ts'

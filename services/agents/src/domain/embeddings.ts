@@ -7,8 +7,8 @@ import {
   documentIdIn,
   type EmbeddingRow,
   embeddingIdIn,
-  readRows,
 } from '../adapters/lancedb/embedding-table.ts'
+import { readRows } from '../adapters/lancedb/read-rows.ts'
 import type { Alone } from '../adapters/lancedb/retrieval.ts'
 import type { EmbeddingDeletion, EmbeddingListQuery } from '../contract/embeddings.ts'
 import { storeNotFound } from '../errors.ts'

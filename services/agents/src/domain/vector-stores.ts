@@ -47,13 +47,17 @@ function demandOverlap(chunkSize: number, chunkOverlap: number): void {
   }
 }
 
-/** @throws AppError 400, 404 when the space goes at this moment */
+/**
+ * @param creator who makes it, where the body does not say
+ * @throws AppError 400, 404 when the space goes at this moment
+ */
 export async function createVectorStore(
   ctx: AgentsContext,
   spaceId: string,
   input: VectorStoreInput,
+  creator: Author,
 ): Promise<VectorStoreRow> {
-  const { metadata = {}, chunkSize = DEFAULTS.chunkSize, createdBy } = input
+  const { metadata = {}, chunkSize = DEFAULTS.chunkSize, createdBy = creator } = input
   // An overlap that nobody named follows a small chunk size.
   const chunkOverlap = input.chunkOverlap ?? Math.min(DEFAULTS.chunkOverlap, Math.floor(chunkSize / 5))
   demandFiniteNumbers('body.metadata', metadata)
@@ -70,7 +74,7 @@ export async function createVectorStore(
         embeddingDimension: dimension,
         chunkSize,
         chunkOverlap,
-        createdBy: createdBy === undefined ? undefined : authorOf(createdBy),
+        createdBy: authorOf(createdBy),
         metadata,
         language: languageIn(metadata) ?? 'english',
       },

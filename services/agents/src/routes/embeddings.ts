@@ -1,4 +1,4 @@
-import { readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
+import { readLargeJsonBodies, type ServiceScope } from '@atrium/kernel/http'
 import Type from 'typebox'
 import type { EmbeddingRow } from '../adapters/lancedb/embedding-table.ts'
 import { bodyErrors, errors, spaceErrors, streamed } from '../contract/common.ts'
@@ -41,7 +41,7 @@ export async function embeddingRoutes(
 
 /** Bodies of batches are megabytes of numbers: they stay bytes here, and are read away from the event loop. */
 function createBatch(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): void {
-  readJsonBodies(scope, (bytes) => bytes)
+  readLargeJsonBodies(scope)
   scope.route({
     method: 'POST',
     url,
@@ -53,7 +53,7 @@ function createBatch(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard
       tags,
       summary: 'Store embeddings, all of a batch or none',
       params: StoreParams,
-      body: Type.Unsafe<Buffer>(EmbeddingsInput),
+      body: Type.Unsafe<Buffer | undefined>(EmbeddingsInput),
       response: { 201: Type.Unsafe<string>(Type.Array(Embedding)), ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {

@@ -62,7 +62,8 @@ function storeCollection(scope: ServiceScope, ctx: AgentsContext, guard: AgentsG
       response: { 201: VectorStore, ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {
-      const row = await createVectorStore(ctx, request.params.spaceId, request.body)
+      const creator = actorOf(callerOf(request))
+      const row = await createVectorStore(ctx, request.params.spaceId, request.body, creator)
       setEtag(reply, row.version)
       return reply.code(201).send(present({ row, embeddingCount: 0 }))
     },

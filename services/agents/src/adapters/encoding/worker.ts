@@ -1,4 +1,5 @@
 import { AppError } from '@atrium/kernel/errors'
+import { release } from '@atrium/kernel/http'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import {
   type EncodedBatch,
@@ -15,6 +16,7 @@ export type Encoded = { readonly batch: EncodedBatch } | { readonly failure: Enc
 export function encodeInThread(task: EncodingTask): Encoded {
   try {
     const encoded: Encoded = { batch: encodeBatch(task) }
+    release(task.body)
     return handedOver(encoded, encoded.batch.rows.buffer)
   } catch (error) {
     if (error instanceof AppError) return { failure: failureOf(error) }

@@ -1,6 +1,5 @@
 import type { Table } from '@lancedb/lancedb'
 import type { RecordBatch } from 'apache-arrow'
-import { SHOWN_COLUMNS } from './table-fields.ts'
 import { TERMS } from './text-column.ts'
 import { addInTurn, writeInTurn } from './write-queue.ts'
 
@@ -34,24 +33,6 @@ export function rowsOf<Row extends object>(batch: RecordBatch, columns: readonly
 
 /** Adds a batch of rows, an Arrow IPC stream in the table's schema: all of them or none. */
 export const addRows = (table: Table, rows: Uint8Array): Promise<void> => addInTurn(table, rows)
-
-export interface RowSelection {
-  readonly where?: string | undefined
-  readonly limit?: number | undefined
-  readonly offset?: number | undefined
-}
-
-/** Rows in the order of their creation, in batches. */
-export async function* readRows(
-  table: Table,
-  { where, limit, offset }: RowSelection,
-): AsyncGenerator<EmbeddingRow[]> {
-  let query = table.query().select(SHOWN_COLUMNS)
-  if (where !== undefined) query = query.where(where)
-  if (limit !== undefined) query = query.limit(limit)
-  if (offset !== undefined && offset > 0) query = query.offset(offset)
-  for await (const batch of query) yield rowsOf<EmbeddingRow>(batch, SHOWN_COLUMNS)
-}
 
 /** How many embeddings have been deleted. */
 export async function deleteRows(table: Table, where: string): Promise<number> {

@@ -35,6 +35,16 @@ export function storeKeyOf(tableName: string): StoreKey | undefined {
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && /^Table '[^']*' was not found/.test(error.message)
 
+/** Embeddings cannot be kept there. Engines tell it at length, with the storage's own words in the middle. */
+export function unfit(uri: string, error: unknown): OperatorError {
+  const text = error instanceof Error ? error.message : String(error)
+  const answer = /<Code>([^<]*)<\/Code>\s*<Message>([^<]*)/.exec(text.replaceAll('\\n', ''))
+  const reason = answer === null ? text.slice(0, 300) : `${answer[1]}: ${answer[2]}`
+  return new OperatorError(`ATRIUM_RETRIEVAL_URI: embeddings cannot be kept in ${uri}: ${reason}`, {
+    cause: error,
+  })
+}
+
 /**
  * Opens the connection; every read through it sees what any process has written.
  * @throws OperatorError when the place cannot be read
@@ -46,11 +56,7 @@ export async function connectTo({ uri, cacheBytes }: RetrievalLocation): Promise
       session: new Session(BigInt(cacheBytes), BigInt(METADATA_CACHE_BYTES)),
     })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new OperatorError(
-      `Embeddings cannot be kept in ${uri} (ATRIUM_RETRIEVAL_URI and its storage's own variables): ${reason}`,
-      { cause: error },
-    )
+    throw unfit(uri, error)
   }
 }
 

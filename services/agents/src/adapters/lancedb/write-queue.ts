@@ -1,3 +1,4 @@
+import { release } from '@atrium/kernel/http'
 import type { Table } from '@lancedb/lancedb'
 import { type RecordBatch, Table as Rows, tableFromIPC } from 'apache-arrow'
 
@@ -43,7 +44,10 @@ class WriteQueue {
     try {
       const batches = group.flatMap(({ rows }): RecordBatch[] => tableFromIPC(rows).batches)
       await this.#table.add(new Rows(batches))
-      for (const { resolve } of group) resolve()
+      for (const { rows, resolve } of group) {
+        release(rows)
+        resolve()
+      }
     } catch (error) {
       for (const { reject } of group) reject(error)
     }

@@ -122,6 +122,11 @@ export interface FloatRows {
   readonly count: number
 }
 
+/** Room for as many rows as the rest of the text has if all are as long as the first, and some more. */
+function roomFor(text: number, firstRow: number, most: number): number {
+  return Math.min(most, Math.ceil((1.1 * text) / firstRow) + 1)
+}
+
 /**
  * Reads `[[1, 2.5], [3, 4]]` at an offset.
  * @param dimension numbers that each row must have
@@ -134,20 +139,24 @@ export function readFloatRows(
   dimension: number,
   most: number,
 ): { rows: FloatRows; end: number } | undefined {
-  // A number and its comma take two bytes at the least.
-  const room = Math.min(most, Math.ceil((bytes.length - from) / (2 * dimension)))
-  const values = new Float32Array(room * dimension)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const reading: Reading = { bytes, view, values, dimension }
+  let values = new Float32Array(dimension)
   let at = skipSpace(bytes, from)
   if (bytes[at++] !== OPEN) return undefined
-  for (let count = 0; count < room; ) {
-    at = readRow(reading, at, count * dimension)
+  const start = at
+  for (let count = 0; count < most; ) {
+    if ((count + 1) * dimension > values.length) {
+      const room = roomFor(bytes.length - start, (at - start) / count, most)
+      const grown = new Float32Array(Math.max(room, count + 1) * dimension)
+      grown.set(values)
+      values = grown
+    }
+    at = readRow({ bytes, view, values, dimension }, at, count * dimension)
     if (at < 0) return undefined
     count++
     at = skipSpace(bytes, at)
     const byte = bytes[at++]
-    if (byte === CLOSE) return { rows: { values: values.slice(0, count * dimension), count }, end: at }
+    if (byte === CLOSE) return { rows: { values: values.subarray(0, count * dimension), count }, end: at }
     if (byte !== COMMA) return undefined
   }
   return undefined
