@@ -12,7 +12,7 @@ export { freePort } from '@atrium/testing'
 export function spawnAtrium(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
   const clean: NodeJS.ProcessEnv = { ...process.env }
   for (const name of Object.keys(clean)) {
-    if (/^(ATRIUM_|OPENAI_|DATABASE_URL$|NODE_ENV$|VITEST)/.test(name)) delete clean[name]
+    if (/^(ATRIUM_|AWS_|OPENAI_|DATABASE_URL$|NODE_ENV$|VITEST)/.test(name)) delete clean[name]
   }
   return spawn(path.join(root, 'node_modules/.bin/atrium'), [...args], {
     cwd: root,

@@ -50,6 +50,18 @@ const SECTIONS: readonly Section[] = [
       'Reports over 1,000,000 cost entries in 12 months, one after the other, against the report’s own SQL by `pg` directly. Goals: under 50 ms for a completed month, under 150 ms for the current one.',
   },
   {
+    title: 'Retrieval: 50,000 vectors of 1,536',
+    script: 'retrieval/run.ts',
+    about:
+      'Clustered vectors with texts and metadata, ingested and searched over HTTP, against LanceDB called directly in a process of its own (for searches on the same files, in turns) and against Chroma from PyPI, over HTTP as well. Client, server, PostgreSQL and the background indexing share the cores. Recall is against plain arithmetic over all vectors. Goals: recall@10 of 0.98 with and without filters, 0.7 of the direct queries a second at 16 connections, 0.6 of the direct rows a second, flat memory, p95 under 3 times the quiet one while rows come in.',
+  },
+  {
+    title: 'Retrieval: quality',
+    script: 'retrieval-quality/run.ts',
+    about:
+      'nDCG@10 over HTTP with default settings on the collections in `BENCH_IR_DATA`; misspelt queries have one random edit in half of their words of five letters or more. Vectors of documents and queries, where there are any in `BENCH_IR_VECTORS`, are of a real model (`retrieval-quality/embed.py`). Goals: keyword search 0.68 on SciFact (published BM25: 0.679), 0.60 misspelt; hybrid better than both.',
+  },
+  {
     title: 'Starting',
     script: 'platform/run.ts',
     about:

@@ -42,9 +42,10 @@ const wordsOf = (operationId: string): string => operationId.replace(/[A-Z]/g, '
 export function formatError({ status, code, message, requestId, operationId }: ErrorView): ErrorBody {
   if (status < 500 || operationId === undefined) return { error: true, message, code: code.toUpperCase() }
   const words = wordsOf(operationId)
+  const deed = /^(?!evaluate).* search$/.test(words) ? `run ${words}` : words
   return {
     error: true,
-    message: `Failed to ${words}; quote request ${requestId}`,
+    message: `Failed to ${deed}; quote request ${requestId}`,
     code: `${words.replaceAll(' ', '_').toUpperCase()}_FAILED`,
   }
 }

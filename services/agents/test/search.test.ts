@@ -1,4 +1,7 @@
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
 import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Hit,
@@ -12,12 +15,14 @@ import {
 } from './retrieval.ts'
 
 let platform: TestPlatform
+let spaceId = ''
 let stores: Stores
 
 beforeAll(async () => {
   platform = await startTestPlatform()
-  const { spaceId, apiKey } = await platform.space()
-  stores = storesIn(platform, spaceId, apiKey)
+  const space = await platform.space()
+  spaceId = space.spaceId
+  stores = storesIn(platform, spaceId, space.apiKey)
 })
 afterAll(() => platform.close())
 
@@ -542,4 +547,111 @@ describe('what was deleted', () => {
       )
       .toBe(1)
   }
+})
+
+/** What a search says, whatever is asked: 200 or 400. */
+const KINDS = ['search', 'keyword-search', 'keyword-filter-search', 'hybrid-search', 'evaluate'] as const
+
+describe('whatever is asked', () => {
+  it('is answered or refused, and fails nowhere', async () => {
+    const store = await stores.store()
+    await stores.add(
+      store,
+      Array.from({ length: 20 }, (_, i) => ({
+        vector: vectorOf(1, i),
+        chunk: `apple ${i}`,
+        metadata: { i, a: { b: [i] } },
+      })),
+    )
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom("'", '"', '\\', '*', "') OR 1=1 --", 'a AND b', '\ud800', '😀', '\u200d'),
+    )
+    const key = fc.oneof(
+      fc.constantFrom(
+        'i',
+        'a',
+        'a.b',
+        '$and',
+        '$or',
+        '$nor',
+        '$not',
+        '$gt',
+        '$in',
+        '$exists',
+        '__proto__',
+        '',
+      ),
+      text,
+    )
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.integer(),
+        fc.double(),
+        fc.boolean(),
+        fc.constant(null),
+        text,
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(key, tie('value'), { maxKeys: 4 }),
+      ),
+    }))
+    const right = {
+      queryText: fc.constant('apple'),
+      queryEmbedding: fc.constant(vectorOf(1)),
+      keywords: fc.constant(['apple']),
+      filters: fc.constant({}),
+      relevantIds: fc.constant(['x']),
+    }
+    const strange = fc.record(
+      {
+        queryText: text,
+        metadataFilter: fc.dictionary(key, value, { maxKeys: 3 }),
+        keywords: fc.array(text, { maxLength: 11 }),
+        filters: fc.dictionary(key, value, { maxKeys: 3 }),
+        relevantIds: fc.array(text, { maxLength: 5 }),
+        limit: value,
+        vectorWeight: fc.double(),
+        scoreThreshold: value,
+      },
+      { requiredKeys: [] },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...KINDS), fc.record(right), strange, async (kind, usual, odd) => {
+        const { status, body } = await stores.call('POST', `${store}/${kind}`, { ...usual, ...odd })
+        expect([200, 400], JSON.stringify(body)).toContain(status)
+      }),
+      { numRuns: 400 },
+    )
+  })
+})
+
+describe('when the files of a store are gone', () => {
+  it('each search fails by a message of its own that tells no path, and the store can be deleted', async () => {
+    const store = await stores.store()
+    await stores.add(store, [{ vector: vectorOf(1), chunk: 'apple' }])
+    const table = path.join(platform.dataDir, 'retrieval', `${spaceId}_${idOf(store)}.lance`)
+    await rm(path.join(table, 'data'), { recursive: true })
+    const body = {
+      queryText: 'apple',
+      queryEmbedding: vectorOf(1),
+      keywords: ['apple'],
+      filters: {},
+      relevantIds: ['x'],
+    }
+    const codes = [
+      'VECTOR_SEARCH',
+      'KEYWORD_SEARCH',
+      'KEYWORD_FILTER_SEARCH',
+      'HYBRID_SEARCH',
+      'EVALUATE_SEARCH',
+    ]
+    for (const [index, kind] of KINDS.entries()) {
+      const answer = await stores.call('POST', `${store}/${kind}`, body)
+      expect([answer.status, answer.body.code]).toEqual([500, `${codes[index]}_FAILED`])
+      expect(answer.body.message).toMatch(/^Failed to (run|evaluate) [a-z ]*search; quote request [\w-]+$/)
+    }
+    expect((await stores.call('GET', `${store}/embeddings`)).body.code).toBe('LIST_EMBEDDINGS_FAILED')
+    expect((await stores.call('DELETE', store)).status).toBe(200)
+  })
 })

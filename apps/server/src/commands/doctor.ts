@@ -3,6 +3,7 @@ import { access, mkdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { freemem } from 'node:os'
 import path from 'node:path'
+import { checkRetrieval } from '@atrium/agents'
 import { describeBackends } from '@atrium/gateway'
 import { checkEmbeddedPostgres, createPool, readDataDirOwner } from '@atrium/kernel/db'
 import { OperatorError } from '@atrium/kernel/errors'
@@ -120,6 +121,11 @@ const checkModels: Check = async (config) => {
   return ok(`Models: ${lines.join('; ')}`)
 }
 
+const checkEmbeddings: Check = async ({ agents, dataDir, services }) =>
+  services.has('agents')
+    ? ok(`Embeddings in ${await checkRetrieval({ env: agents, dataDir })} can be written and read`)
+    : ok('No embeddings: this process does not run the agents service')
+
 const CHECKS: readonly Check[] = [
   checkNode,
   checkMemory,
@@ -128,6 +134,7 @@ const CHECKS: readonly Check[] = [
   checkDatabase,
   checkPort,
   checkMasterKey,
+  checkEmbeddings,
   checkModels,
 ]
 
