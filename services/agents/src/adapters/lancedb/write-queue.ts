@@ -2,8 +2,10 @@ import { release } from '@atrium/kernel/http'
 import type { Table } from '@lancedb/lancedb'
 import { type RecordBatch, Table as Rows, tableFromIPC } from 'apache-arrow'
 
-/** Additions that go into one commit at most, in bytes; a larger one goes alone. */
-const COMMIT_BYTES = 64 * 1024 * 1024
+/** Additions that go into one commit at most, in bytes. */
+const COMMIT_BYTES = 32 * 1024 * 1024
+/** From this size on an addition takes longer to write than to commit, and goes beside the others. */
+const LARGE_BYTES = 2 * 1024 * 1024
 
 interface Addition {
   readonly rows: Uint8Array
@@ -12,7 +14,7 @@ interface Addition {
 }
 
 /**
- * This process's writes to one table, one after another. Commits that cross have to be tried again, which on object
+ * This process's small writes to one table, one after another. Commits that cross have to be tried again, which on object
  * storage takes longer than the write; and additions that wait together become one commit.
  */
 class WriteQueue {
@@ -24,7 +26,12 @@ class WriteQueue {
     this.#table = table
   }
 
-  add(rows: Uint8Array): Promise<void> {
+  async add(rows: Uint8Array): Promise<void> {
+    if (rows.length >= LARGE_BYTES) {
+      await this.#table.add(tableFromIPC(rows))
+      release(rows)
+      return
+    }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ rows, resolve, reject })
       void this.run(() => this.#commit())

@@ -15,7 +15,7 @@ export interface Tidied {
 
 /**
  * Rows in one part of the vector index's graph. One graph is searched best; parts let the memory for them stay
- * bounded: 65,536 rows of 1,536 numbers take 110 MB.
+ * bounded: so many rows of 1,536 numbers take 220 MB.
  */
 const PARTITION_ROWS = 131_072
 
