@@ -66,7 +66,7 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   const { log, models } = deps
   const db = createDatabase<AgentsTables>(deps.pool)
   const location = locationOf(deps)
-  const retrieval = new Retrieval(await connectTo(location))
+  const retrieval = new Retrieval(await connectTo(location), location.uri)
   const vocabulary = createVocabulary(db)
   const upkeep = new Upkeep({ db, retrieval, vocabulary, tidier: new Tidier(location), log })
   const encoder = createEncoder()

@@ -23,7 +23,7 @@ export async function engineOf(platform: TestPlatform) {
   const log = createLogger({ level: 'silent' })
   const pool = createPool(platform.databaseUrl, { max: 4, applicationName: 'engine', log })
   const db = createDatabase<AgentsTables>(pool)
-  const retrieval = new Retrieval(await connectTo(location))
+  const retrieval = new Retrieval(await connectTo(location), location.uri)
   const upkeeps: Upkeep[] = []
 
   function upkeep(timing: Partial<UpkeepTiming> = {}, tidier = new Tidier(location)): Upkeep {

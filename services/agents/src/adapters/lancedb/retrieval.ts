@@ -1,8 +1,10 @@
+import path from 'node:path'
 import { OperatorError } from '@atrium/kernel/errors'
 import { type Connection, connect, Session, type Table } from '@lancedb/lancedb'
 import { Field, Schema, Utf8 } from 'apache-arrow'
 import { LRUCache } from 'lru-cache'
 import type { StoreKey } from '../../queries/vector-stores.ts'
+import { keepDurable } from './durable-files.ts'
 import { createFullTextIndex, hasFullTextIndex } from './full-text.ts'
 import { tableSchema } from './table-fields.ts'
 
@@ -18,6 +20,10 @@ export interface RetrievalLocation {
 const METADATA_CACHE_BYTES = 64 * 1024 * 1024
 /** Tables that stay open. Opening one takes 0.1 ms on a disk and some requests on object storage. */
 const OPEN_TABLES = 256
+
+/** A table's folder; undefined on object storage. */
+export const folderOf = (uri: string, tableName: string): string | undefined =>
+  uri.includes('://') ? undefined : path.join(uri, `${tableName}.lance`)
 
 /** Beginning of the name of the table that says whose place this is. */
 const OWNER = 'owner-'
@@ -69,14 +75,16 @@ const LONGEST_READ_MS = 600_000
 /** The tables of all stores, one a store. */
 export class Retrieval {
   readonly #db: Connection
+  readonly #uri: string
   readonly #open = new LRUCache<string, Table>({ max: OPEN_TABLES })
   /** What is under way, so that a table is opened or made once and its writes have one queue. */
   readonly #opening = new Map<string, Promise<Table | undefined>>()
   readonly #making = new Map<string, Promise<Table>>()
   readonly #readers = new Readers()
 
-  constructor(db: Connection) {
+  constructor(db: Connection, uri: string) {
     this.#db = db
+    this.#uri = uri
   }
 
   /** @returns undefined when nothing was ever written to the store */
@@ -119,6 +127,8 @@ export class Retrieval {
         if (!(await hasFullTextIndex(table))) throw error
       })
     }
+    const folder = folderOf(this.#uri, name)
+    if (folder !== undefined) keepDurable(table, folder)
     this.#open.set(name, table)
     return table
   }

@@ -1,6 +1,7 @@
 import { release } from '@atrium/kernel/http'
 import type { Table } from '@lancedb/lancedb'
 import { type RecordBatch, Table as Rows, tableFromIPC } from 'apache-arrow'
+import { madeDurable } from './durable-files.ts'
 
 /** Additions that go into one commit at most, in bytes. */
 const COMMIT_BYTES = 32 * 1024 * 1024
@@ -30,6 +31,7 @@ class WriteQueue {
     if (rows.length >= LARGE_BYTES) {
       await this.#table.add(tableFromIPC(rows))
       release(rows)
+      await madeDurable(this.#table)
       return
     }
     return new Promise((resolve, reject) => {
@@ -51,6 +53,7 @@ class WriteQueue {
     try {
       const batches = group.flatMap(({ rows }): RecordBatch[] => tableFromIPC(rows).batches)
       await this.#table.add(new Rows(batches))
+      await madeDurable(this.#table)
       for (const { rows, resolve } of group) {
         release(rows)
         resolve()
@@ -87,4 +90,9 @@ function queueOf(table: Table): WriteQueue {
 export const addInTurn = (table: Table, rows: Uint8Array): Promise<void> => queueOf(table).add(rows)
 
 /** Runs another write when those before it are done. */
-export const writeInTurn = <T>(table: Table, work: () => Promise<T>): Promise<T> => queueOf(table).run(work)
+export const writeInTurn = <T>(table: Table, work: () => Promise<T>): Promise<T> =>
+  queueOf(table).run(async () => {
+    const done = await work()
+    await madeDurable(table)
+    return done
+  })

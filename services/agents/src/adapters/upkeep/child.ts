@@ -1,6 +1,7 @@
 import os from 'node:os'
 import type { Connection } from '@lancedb/lancedb'
-import { connectTo, type RetrievalLocation } from '../lancedb/retrieval.ts'
+import { syncTree } from '../lancedb/durable-files.ts'
+import { connectTo, folderOf, type RetrievalLocation } from '../lancedb/retrieval.ts'
 import { type Tidied, type TidyTask, tidy } from './tidy.ts'
 
 /** What the parent sends: the location once, then tasks. */
@@ -23,7 +24,10 @@ async function handle({ id, location, task }: ChildRequest): Promise<ChildAnswer
   try {
     connection ??= connectTo(location)
     const table = await (await connection).openTable(task.tableName)
-    return { id, done: await tidy(table, task) }
+    const done = await tidy(table, task)
+    const folder = folderOf(location.uri, task.tableName)
+    if (folder !== undefined) await syncTree(folder)
+    return { id, done }
   } catch (error) {
     return { id, error: error instanceof Error ? error.message : String(error) }
   }
