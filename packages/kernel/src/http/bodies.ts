@@ -29,11 +29,15 @@ export function readJsonBodies(scope: HttpServer, read: (body: Buffer) => unknow
 /**
  * Makes JSON the only body that a scope takes, and hands out its bytes. For bodies of megabytes: the memory of what
  * came is freed at once. Left to the garbage collector, every few of them would make it mark the whole heap.
+ * @param allocate memory of at least so many bytes, for a whole body
  */
-export function readLargeJsonBodies(scope: HttpServer): void {
+export function readLargeJsonBodies(
+  scope: HttpServer,
+  allocate: (bytes: number) => Buffer = Buffer.allocUnsafeSlow,
+): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(JSON_TYPE, (request: FastifyRequest, payload: IncomingMessage) =>
-    readBytes(payload, request.routeOptions.bodyLimit),
+    readBytes(payload, request.routeOptions.bodyLimit, allocate),
   )
   refuseOtherTypes(scope)
 }
@@ -69,10 +73,14 @@ async function* chunksOf(payload: IncomingMessage): AsyncGenerator<Buffer> {
 }
 
 /** @throws AppError 413, 400 */
-async function readBytes(payload: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+async function readBytes(
+  payload: IncomingMessage,
+  limit: number,
+  allocate: (bytes: number) => Buffer,
+): Promise<Buffer | undefined> {
   const announced = Number(payload.headers['content-length'] ?? Number.NaN)
   if (announced > limit) throw tooLarge(limit)
-  let body = Buffer.allocUnsafeSlow(Number.isNaN(announced) ? 65_536 : announced)
+  let body = allocate(Number.isNaN(announced) ? 65_536 : announced)
   let length = 0
   for await (const chunk of chunksOf(payload)) {
     if (length + chunk.length > limit) {
@@ -81,7 +89,7 @@ async function readBytes(payload: IncomingMessage, limit: number): Promise<Buffe
       throw tooLarge(limit)
     }
     if (length + chunk.length > body.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.min(limit, 2 * (length + chunk.length)))
+      const grown = allocate(Math.min(limit, 2 * (length + chunk.length)))
       body.copy(grown, 0, 0, length)
       release(body)
       body = grown

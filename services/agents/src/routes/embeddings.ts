@@ -41,7 +41,7 @@ export async function embeddingRoutes(
 
 /** Bodies of batches are megabytes of numbers: they stay bytes here, and are read away from the event loop. */
 function createBatch(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): void {
-  readLargeJsonBodies(scope)
+  readLargeJsonBodies(scope, ctx.encoder.take)
   scope.route({
     method: 'POST',
     url,

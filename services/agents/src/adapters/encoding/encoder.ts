@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
+import { BodyMemory } from './body-memory.ts'
 import { type EncodedBatch, type EncodingTask, encodeBatch, errorOf } from './encode-batch.ts'
 import type { Encoded } from './worker.ts'
 
@@ -10,16 +11,12 @@ const IDLE_MS = 10_000
 
 /** Makes rows of bodies. Large ones go to threads of their own, so that searches need not wait for them. */
 export interface Encoder {
+  /** Memory for a body of so many bytes, which `encode` takes back. */
+  take(bytes: number): Buffer
   /** @throws AppError 400 */
   encode(task: EncodingTask): Promise<EncodedBatch>
   close(): Promise<void>
 }
-
-/** Bytes that can be handed over to a thread: they are no longer needed here. */
-const ownMemory = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
-  bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength
-    ? new Uint8Array(bytes.buffer)
-    : new Uint8Array(bytes)
 
 export function createEncoder(): Encoder {
   let threads: Piscina<EncodingTask, Encoded> | undefined
@@ -27,22 +24,21 @@ export function createEncoder(): Encoder {
     threads ??= new Piscina<EncodingTask, Encoded>({
       filename: new URL('./worker.ts', import.meta.url).href,
       minThreads: 0,
-      maxThreads: Math.max(1, availableParallelism() - 1),
+      maxThreads: availableParallelism(),
       idleTimeout: IDLE_MS,
     })
     return threads
   }
+  const memory = new BodyMemory()
   return {
+    take: memory.take,
     async encode(task) {
       if (task.body.length < SMALL_BODY_BYTES) return encodeBatch(task)
-      const body = ownMemory(task.body)
-      const encoded = await pool().run(
-        { ...task, body },
-        {
-          name: 'encodeInThread',
-          transferList: [body.buffer],
-        },
-      )
+      const encoded = await pool().run(task, {
+        name: 'encodeInThread',
+        transferList: [task.body.buffer as ArrayBuffer],
+      })
+      memory.giveBack(encoded.body)
       if ('failure' in encoded) throw errorOf(encoded.failure)
       return encoded.batch
     },

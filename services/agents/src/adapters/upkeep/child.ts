@@ -16,7 +16,7 @@ export type ChildAnswer =
   | { readonly id: number; readonly error: string }
 
 /** Searches and writes of the server go first. */
-const NICENESS = 15
+const NICENESS = 19
 
 let connection: Promise<Connection> | undefined
 

@@ -30,7 +30,7 @@ const RESTING_TAIL = { rows: 100, share: 0.002 }
 /** A small one at rest is indexed whole: filtered keyword scores of unindexed rows go by what the filter keeps. */
 const SMALL_RESTING_TAIL = { rows: 1, share: 0 }
 /** Each part costs a search 0.4 ms; making one of them all costs 0.16 ms a row. */
-const PARTS = { some: 8, many: 40 }
+const PARTS = { some: 8, many: 24 }
 /** The index is made anew when the rows have become so many times more, or so few, since it was. */
 const GROWN = 1.25
 const SHRUNK = 0.7
@@ -55,7 +55,9 @@ export function upkeepFor(state: TableState, builtRows: number, isResting: boole
   if (!state.hasVectorIndex && state.rows >= VECTOR_INDEX_ROWS) return 'rebuild'
   if (state.hasVectorIndex) {
     const hasGrown = state.rows >= GROWN * builtRows
-    if (state.vectorParts > PARTS.some && (hasGrown || state.vectorParts > PARTS.many)) return 'rebuild'
+    if (state.vectorParts > PARTS.many) return 'rebuild'
+    // While rows come in, time is better spent on indexing them.
+    if (isResting && state.vectorParts > PARTS.some && hasGrown) return 'rebuild'
     if (state.rows < SHRUNK * builtRows && state.rows >= VECTOR_INDEX_ROWS) return 'rebuild'
   }
   const resting = state.hasVectorIndex ? RESTING_TAIL : SMALL_RESTING_TAIL
