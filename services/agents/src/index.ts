@@ -14,7 +14,7 @@ import { Tidier } from './adapters/upkeep/tidier.ts'
 import type { agentsEnv } from './config.ts'
 import type { AgentsContext } from './domain/context.ts'
 import { createVocabulary } from './domain/keyword/vocabulary.ts'
-import { Turns } from './domain/search/turns.ts'
+import { Turns, TurnsOfEach } from './domain/turns.ts'
 import { Upkeep } from './domain/upkeep.ts'
 import { formatError } from './errors.ts'
 import { upkeepJobs } from './jobs/upkeep.ts'
@@ -48,6 +48,8 @@ export interface Agents {
 
 /** Searches at once for each core. */
 const SEARCHES_A_CORE = 8
+/** Batches of one space in memory at once, of up to 64 MiB each: the others' clients wait to send theirs. */
+const UPLOADS_A_SPACE = 8
 
 const locationOf = ({ env, dataDir }: Pick<AgentsDeps, 'env' | 'dataDir'>): RetrievalLocation => ({
   uri: env.ATRIUM_RETRIEVAL_URI ?? path.join(dataDir, 'retrieval'),
@@ -71,7 +73,8 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   const upkeep = new Upkeep({ db, retrieval, vocabulary, tidier: new Tidier(location), log })
   const encoder = createEncoder()
   const searches = new Turns(SEARCHES_A_CORE * availableParallelism())
-  const ctx: AgentsContext = { db, models, log, retrieval, encoder, vocabulary, upkeep, searches }
+  const uploads = new TurnsOfEach(UPLOADS_A_SPACE)
+  const ctx: AgentsContext = { db, models, log, retrieval, encoder, vocabulary, upkeep, searches, uploads }
   return {
     mount: (app) =>
       mountService(app, {

@@ -162,7 +162,7 @@ describe('a store that grows and shrinks', () => {
     expect(await recall(store, exact)).toBeGreaterThanOrEqual(0.98)
     await add(7000, 7150)
     const upkeep = engine.upkeep(quick)
-    upkeep.noteWrite(keyOf(store))
+    upkeep.noteWrite(keyOf(store), { isSearched: true })
     const tail = async () => (await engine.state(keyOf(store))).vectorTail
     await expect.poll(tail, { timeout: 20_000 }).toBe(0)
     expect((await stores.list(store)).map(({ embeddingId }) => embeddingId)).toEqual(ids)
@@ -358,7 +358,7 @@ describe('closing', () => {
         Array.from({ length: 650 }, (_, i) => itemOf(n + i)),
       )
     const upkeep = engine.upkeep(quick)
-    upkeep.noteWrite(key)
+    upkeep.noteWrite(key, { isSearched: true })
     const before = new Set(tidyingProcesses())
     const ours = () => tidyingProcesses().filter((pid) => !before.has(pid))
     await expect.poll(ours).toHaveLength(1)

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
+import { release } from '../memory.ts'
 import type { HttpServer } from './server.ts'
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/
@@ -26,19 +27,18 @@ export function readJsonBodies(scope: HttpServer, read: (body: Buffer) => unknow
   refuseOtherTypes(scope)
 }
 
-/**
- * Makes JSON the only body that a scope takes, and hands out its bytes. For bodies of megabytes: the memory of what
- * came is freed at once. Left to the garbage collector, every few of them would make it mark the whole heap.
- * @param allocate memory of at least so many bytes, for a whole body
- */
-export function readLargeJsonBodies(
-  scope: HttpServer,
-  allocate: (bytes: number) => Buffer = Buffer.allocUnsafeSlow,
-): void {
+/** Memory for bodies of megabytes. */
+export interface BodyMemory {
+  /** Memory of at least so many bytes, with anything in it. */
+  take(bytes: number): Buffer
+  /** Takes memory back that nobody reads any more. */
+  giveBack(bytes: Uint8Array): void
+}
+
+/** Makes JSON the only body that a scope takes, and leaves it unread: its handlers call `readBody`. */
+export function streamJsonBodies(scope: HttpServer): void {
   scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser(JSON_TYPE, (request: FastifyRequest, payload: IncomingMessage) =>
-    readBytes(payload, request.routeOptions.bodyLimit, allocate),
-  )
+  scope.addContentTypeParser(JSON_TYPE, (_request, payload, done) => done(null, payload))
   refuseOtherTypes(scope)
 }
 
@@ -58,8 +58,12 @@ function refuseOtherTypes(scope: HttpServer): void {
   })
 }
 
+/** The connection ends with the answer: its client may go on sending what nobody wants. */
 const tooLarge = (limit: number): AppError =>
-  new AppError(413, 'body_too_large', `The body is larger than ${limit} bytes`, { field: 'body' })
+  new AppError(413, 'body_too_large', `The body is larger than ${limit} bytes`, {
+    field: 'body',
+    headers: { connection: 'close' },
+  })
 
 /** @throws AppError 400 when the client goes away in the middle */
 async function* chunksOf(payload: IncomingMessage): AsyncGenerator<Buffer> {
@@ -72,38 +76,52 @@ async function* chunksOf(payload: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-/** @throws AppError 413, 400 */
-async function readBytes(
+/** Bytes that are copied at once where memory of both sides begins at a multiple of so many. */
+const WORD = 8
+/** What a body gets at first whose length nobody announced. */
+const FIRST_BYTES = 65_536
+
+/**
+ * Reads a body that a scope left unread.
+ * @param limit its greatest length in bytes
+ * @param memory the caller gives back to it what this returns
+ * @returns undefined for an empty body
+ * @throws AppError 413, and 400 when the client goes away in the middle
+ */
+export async function readBody(
   payload: IncomingMessage,
   limit: number,
-  allocate: (bytes: number) => Buffer,
+  memory: BodyMemory,
 ): Promise<Buffer | undefined> {
-  const announced = Number(payload.headers['content-length'] ?? Number.NaN)
-  if (announced > limit) throw tooLarge(limit)
-  let body = allocate(Number.isNaN(announced) ? 65_536 : announced)
-  let length = 0
-  for await (const chunk of chunksOf(payload)) {
-    if (length + chunk.length > limit) {
-      // The rest is read and forgotten: a connection that breaks off shows no answer.
-      payload.resume()
-      throw tooLarge(limit)
+  const announced = payload.headers['content-length']
+  if (Number(announced) > limit) throw tooLarge(limit)
+  let body = memory.take((announced === undefined ? FIRST_BYTES : Number(announced)) + WORD)
+  let start = 0
+  let end = 0
+  try {
+    for await (const chunk of chunksOf(payload)) {
+      // The first chunk shares its memory with the headers. Those behind it are to lie as they do in their own.
+      if (end === 0) start = end = -chunk.length & (WORD - 1)
+      if (end - start + chunk.length > limit) {
+        // The rest is read and forgotten: a connection that breaks off shows no answer.
+        payload.resume()
+        throw tooLarge(limit)
+      }
+      if (end + chunk.length > body.length) {
+        const grown = memory.take(Math.min(limit + WORD, 2 * (end + chunk.length)))
+        body.copy(grown, 0, 0, end)
+        memory.giveBack(body)
+        body = grown
+      }
+      body.set(chunk, end)
+      end += chunk.length
+      release(chunk)
     }
-    if (length + chunk.length > body.length) {
-      const grown = allocate(Math.min(limit, 2 * (length + chunk.length)))
-      body.copy(grown, 0, 0, length)
-      release(body)
-      body = grown
-    }
-    body.set(chunk, length)
-    length += chunk.length
-    release(chunk)
+  } catch (error) {
+    memory.giveBack(body)
+    throw error
   }
-  return length === 0 ? undefined : body.subarray(0, length)
-}
-
-/** Frees the memory of bytes that nobody reads any more, where it is theirs alone. */
-export function release(bytes: Uint8Array): void {
-  const { buffer } = bytes
-  if (buffer instanceof ArrayBuffer && bytes.byteLength === buffer.byteLength && !buffer.detached)
-    buffer.transfer(0)
+  if (end > start) return body.subarray(start, end)
+  memory.giveBack(body)
+  return undefined
 }

@@ -1,6 +1,5 @@
-export { readJsonBodies, readLargeJsonBodies, release } from './bodies.ts'
+export { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './bodies.ts'
 export { etagOf, ifMatchVersions, setEtag } from './etag.ts'
-export { parseJson } from './json.ts'
 export { PageQuery, type PageRequest, Pagination, pageRequest, paginationOf, streamArray } from './lists.ts'
 export { createHttpServer, type HttpServer } from './server.ts'
 export { type ErrorView, mountService, type ServiceOptions, type ServiceScope } from './service.ts'

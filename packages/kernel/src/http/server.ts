@@ -14,11 +14,11 @@ import Fastify, {
 } from 'fastify'
 import { invalidInput } from '../errors.ts'
 import { newId } from '../ids.ts'
+import { parseJson } from '../json.ts'
 import type { Logger } from '../log.ts'
 import { Histogram, type Registry } from '../metrics.ts'
 import { readJsonBodies } from './bodies.ts'
 import { compileSerializer, compileValidator } from './compilers.ts'
-import { parseJson } from './json.ts'
 import { errorShapeBelow } from './service.ts'
 
 export type HttpServer = FastifyInstance<

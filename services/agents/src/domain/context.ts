@@ -4,7 +4,7 @@ import type { Retrieval } from '../adapters/lancedb/retrieval.ts'
 import type { ModelCatalogue } from '../ports.ts'
 import type { AgentsDb } from '../queries/tables.ts'
 import type { Vocabulary } from './keyword/vocabulary.ts'
-import type { Turns } from './search/turns.ts'
+import type { Turns, TurnsOfEach } from './turns.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /** What the handlers work with; made once, in `createAgents`. */
@@ -21,4 +21,6 @@ export interface AgentsContext {
   readonly upkeep: Upkeep
   /** Searches that run at once: each takes memory, and more than these are no faster together. */
   readonly searches: Turns
+  /** Batches that are read at once, by space. */
+  readonly uploads: TurnsOfEach
 }

@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http'
 import { AppError, invalidInput } from '@atrium/kernel/errors'
-import { pageRequest } from '@atrium/kernel/http'
+import { pageRequest, readBody } from '@atrium/kernel/http'
 import { isUuid } from '@atrium/kernel/ids'
+import type { EncodedBatch } from '../adapters/encoding/encode-batch.ts'
 import {
   addRows,
   deleteRows,
@@ -13,14 +15,15 @@ import type { Alone } from '../adapters/lancedb/retrieval.ts'
 import type { EmbeddingDeletion, EmbeddingListQuery } from '../contract/embeddings.ts'
 import { storeNotFound } from '../errors.ts'
 import { noteWrite } from '../queries/upkeep.ts'
-import { type StoreKey, whileStoreLocked } from '../queries/vector-stores.ts'
+import { type StoreKey, type VectorStoreRow, whileStoreLocked } from '../queries/vector-stores.ts'
 import { begun } from './begun.ts'
 import type { AgentsContext } from './context.ts'
+import { MAX_BATCH_BYTES } from './embeddings/limits.ts'
 import { findStore, whileThere } from './vector-stores.ts'
 
 /**
  * Stores a batch, whole or not at all.
- * @param body JSON as it came; undefined where there was none
+ * @param body JSON, not yet read; undefined where there is none
  * @param shownAt how answers show a time
  * @returns the answer's body, JSON as well
  * @throws AppError 400, 404
@@ -28,28 +31,45 @@ import { findStore, whileThere } from './vector-stores.ts'
 export async function createEmbeddings(
   ctx: AgentsContext,
   key: StoreKey,
-  body: Uint8Array | undefined,
+  body: IncomingMessage | undefined,
   shownAt: (time: Date) => string,
 ): Promise<string> {
   const store = await findStore(ctx, key)
+  return ctx.uploads.run(key.spaceId, async () => {
+    const batch = await readAndEncode(ctx, store, body, shownAt)
+    return whileThere(ctx, key, async () => {
+      // Words first: one too many costs a little, one too few would make a search miss rows.
+      await ctx.vocabulary.note(key, batch.words)
+      const table = await ctx.retrieval.findOrCreate(key, store.embedding_dimension, aloneWith(ctx, key))
+      await addRows(table, batch.rows)
+      await noted(ctx, key)
+      return batch.answer
+    })
+  })
+}
+
+/** @throws AppError 400, 413 */
+async function readAndEncode(
+  { encoder }: AgentsContext,
+  store: VectorStoreRow,
+  unread: IncomingMessage | undefined,
+  shownAt: (time: Date) => string,
+): Promise<EncodedBatch> {
+  const body = unread && (await readBody(unread, MAX_BATCH_BYTES, encoder.memory))
   if (body === undefined) throw invalidInput('body', 'must be an object')
   const now = new Date()
-  const batch = await ctx.encoder.encode({
-    body,
-    vectorStoreId: key.vectorStoreId,
-    dimension: store.embedding_dimension,
-    language: store.language,
-    createdAt: now.getTime(),
-    shownCreatedAt: shownAt(now),
-  })
-  return whileThere(ctx, key, async () => {
-    // Words first: one too many costs a little, one too few would make a search miss rows.
-    await ctx.vocabulary.note(key, batch.words)
-    const table = await ctx.retrieval.findOrCreate(key, store.embedding_dimension, aloneWith(ctx, key))
-    await addRows(table, batch.rows)
-    await noted(ctx, key)
-    return batch.answer
-  })
+  try {
+    return await encoder.encode({
+      body,
+      vectorStoreId: store.vector_store_id,
+      dimension: store.embedding_dimension,
+      language: store.language,
+      createdAt: now.getTime(),
+      shownCreatedAt: shownAt(now),
+    })
+  } finally {
+    encoder.memory.giveBack(body)
+  }
 }
 
 const aloneWith =
@@ -62,12 +82,13 @@ const aloneWith =
 
 /** Tells whoever looks after the files. @throws AppError 404 when the store went meanwhile */
 async function noted(ctx: AgentsContext, key: StoreKey, deletions = 0): Promise<void> {
-  if (!(await noteWrite(ctx.db, key, deletions))) {
+  const written = await noteWrite(ctx.db, key, deletions)
+  if (written === undefined) {
     // The write may have come after the files were deleted, and have made some anew.
     ctx.upkeep.sweepSoon()
     throw storeNotFound(key.vectorStoreId)
   }
-  ctx.upkeep.noteWrite(key)
+  ctx.upkeep.noteWrite(key, written)
 }
 
 const asArray = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(value) ? value : [value as T])

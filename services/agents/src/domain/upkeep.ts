@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from '@atrium/kernel/log'
+import { LRUCache } from 'lru-cache'
 import { readTerms } from '../adapters/lancedb/embedding-table.ts'
 import { type Retrieval, tableNameOf } from '../adapters/lancedb/retrieval.ts'
-import { stateOf, upkeepFor } from '../adapters/upkeep/state.ts'
+import { stateOf, type Use, upkeepFor } from '../adapters/upkeep/state.ts'
 import type { Tidier } from '../adapters/upkeep/tidier.ts'
 import type { AgentsDb } from '../queries/tables.ts'
 import {
   type Lease,
+  noteSearch,
   releaseLease,
   renewLease,
   retrievalOwner,
   selectDueStores,
   takeLease,
+  type Written,
 } from '../queries/upkeep.ts'
 import {
   removeDeletedVectorStore,
@@ -46,12 +49,15 @@ export interface UpkeepTiming {
 const TIMING: UpkeepTiming = { lookAfterMs: 300, restMs: 3000, leaseSeconds: 30, pruneAfterSeconds: 600 }
 /** Deleted share of a store from which words that nothing holds any more are looked for. */
 const FORGET_SHARE = 0.2
+/** How often a store's searches are noted, in milliseconds. */
+const NOTE_SEARCHES_MS = 5000
 /** Stores that one run of the background job sees to. */
 const STORES_A_RUN = 100
 
 interface Watched {
   readonly key: StoreKey
   lastWrite: number
+  isSearched: boolean
   timer: NodeJS.Timeout | undefined
   isBusy: boolean
 }
@@ -61,6 +67,8 @@ export class Upkeep {
   readonly #deps: UpkeepDeps
   readonly #timing: UpkeepTiming
   readonly #watched = new Map<string, Watched>()
+  /** When a search of a store was last noted. */
+  readonly #searched = new LRUCache<string, number>({ max: 10_000 })
   #isClosed = false
   #sweeping: Promise<void> | undefined
   #isSweepDue = false
@@ -72,15 +80,26 @@ export class Upkeep {
   }
 
   /** A store was written to by this process. */
-  noteWrite(key: StoreKey): void {
+  noteWrite(key: StoreKey, { isSearched }: Written): void {
     if (this.#isClosed) return
     let watched = this.#watched.get(key.vectorStoreId)
     if (watched === undefined) {
-      watched = { key, lastWrite: 0, timer: undefined, isBusy: false }
+      watched = { key, lastWrite: 0, isSearched, timer: undefined, isBusy: false }
       this.#watched.set(key.vectorStoreId, watched)
     }
     watched.lastWrite = Date.now()
+    watched.isSearched = isSearched
     this.#lookLater(watched, this.#timing.lookAfterMs)
+  }
+
+  /** A store is being searched by this process. */
+  noteSearch(key: StoreKey): void {
+    const now = Date.now()
+    if (now - (this.#searched.get(key.vectorStoreId) ?? 0) < NOTE_SEARCHES_MS) return
+    this.#searched.set(key.vectorStoreId, now)
+    void noteSearch(this.#deps.db, key).catch((error: unknown) =>
+      this.#warn(error, 'noting a search failed', key),
+    )
   }
 
   /** Deletes files without a store, soon. */
@@ -143,7 +162,8 @@ export class Upkeep {
   async runDue(signal: AbortSignal): Promise<void> {
     for (const key of await selectDueStores(this.#deps.db, STORES_A_RUN)) {
       if (signal.aborted || this.#isClosed) return
-      await this.#lookAt(key, true).catch((error: unknown) =>
+      if (this.#watched.has(key.vectorStoreId)) continue
+      await this.#lookAt(key, 'resting').catch((error: unknown) =>
         this.#warn(error, 'upkeep of a vector store failed', key),
       )
     }
@@ -174,7 +194,8 @@ export class Upkeep {
     watched.isBusy = true
     const restsFor = Date.now() - watched.lastWrite
     const isResting = restsFor >= this.#timing.restMs
-    const isSeenTo = await this.#lookAt(watched.key, isResting).catch((error: unknown) => {
+    const use = isResting ? 'resting' : watched.isSearched ? 'serving' : 'loading'
+    const isSeenTo = await this.#lookAt(watched.key, use).catch((error: unknown) => {
       this.#warn(error, 'upkeep of a vector store failed', watched.key)
       return true
     })
@@ -187,13 +208,13 @@ export class Upkeep {
   }
 
   /** Does what a store needs. @returns false while another process is at it */
-  async #lookAt(key: StoreKey, isResting: boolean): Promise<boolean> {
-    const look = this.#lookAlone(key, isResting)
+  async #lookAt(key: StoreKey, use: Use): Promise<boolean> {
+    const look = this.#lookAlone(key, use)
     this.#looks.add(look)
     return look.finally(() => this.#looks.delete(look))
   }
 
-  async #lookAlone(key: StoreKey, isResting: boolean): Promise<boolean> {
+  async #lookAlone(key: StoreKey, use: Use): Promise<boolean> {
     const { db, retrieval } = this.#deps
     const { leaseSeconds } = this.#timing
     if ((await retrieval.find(key)) === undefined || this.#isClosed) return true
@@ -209,9 +230,9 @@ export class Upkeep {
     let deletions = 0
     let isSeenTo = false
     try {
-      done = await this.#tidy(key, lease, isResting)
+      done = await this.#tidy(key, lease, use)
       deletions = await this.#forgetWords(key, lease)
-      isSeenTo = isResting
+      isSeenTo = use === 'resting'
     } finally {
       clearInterval(renewal)
       await this.#release(key, holder, lease, done, { isSeenTo, deletions })
@@ -219,14 +240,10 @@ export class Upkeep {
     return true
   }
 
-  async #tidy(
-    key: StoreKey,
-    lease: Lease,
-    isResting: boolean,
-  ): Promise<{ builtRows: number; hasRun: boolean }> {
+  async #tidy(key: StoreKey, lease: Lease, use: Use): Promise<{ builtRows: number; hasRun: boolean }> {
     const table = await this.#deps.retrieval.find(key)
     if (table === undefined) return { builtRows: lease.built_rows, hasRun: false }
-    const upkeep = upkeepFor(await stateOf(table), lease.built_rows, isResting)
+    const upkeep = upkeepFor(await stateOf(table), lease.built_rows, use)
     if (upkeep === 'nothing' && !lease.prune_is_due) return { builtRows: lease.built_rows, hasRun: false }
     const { builtRows } = await this.#deps.tidier.tidy({
       tableName: tableNameOf(key),

@@ -2,13 +2,19 @@ import { sql } from '@atrium/kernel/db'
 import type { AgentsDb } from './tables.ts'
 import type { StoreKey } from './vector-stores.ts'
 
+/** A store that was written to. */
+export interface Written {
+  /** Whether somebody searches it, through any process. */
+  readonly isSearched: boolean
+}
+
 /**
  * Notes that a store's embeddings have changed.
  * @param deletions embeddings that are gone since
- * @returns whether there still is such a store; if not, what was written to it is lost
+ * @returns undefined when there is no such store any more: what was written to it is lost
  */
-export async function noteWrite(db: AgentsDb, key: StoreKey, deletions = 0): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`
+export async function noteWrite(db: AgentsDb, key: StoreKey, deletions = 0): Promise<Written | undefined> {
+  const { rows } = await sql<Written>`
     WITH store AS (
       SELECT space_id, vector_store_id FROM agents.vector_stores
        WHERE space_id = ${key.spaceId} AND vector_store_id = ${key.vectorStoreId} AND status = 'active'
@@ -19,8 +25,19 @@ export async function noteWrite(db: AgentsDb, key: StoreKey, deletions = 0): Pro
         SET dirty_since = coalesce(upkeep.dirty_since, now()), deletions = upkeep.deletions + excluded.deletions
         WHERE upkeep.dirty_since IS NULL OR excluded.deletions > 0
     )
-    SELECT EXISTS (SELECT FROM store) AS found`.execute(db)
-  return rows[0]?.found ?? false
+    SELECT coalesce(upkeep.searched_at > now() - make_interval(secs => ${SEARCHED_SECONDS}), false) AS "isSearched"
+      FROM store LEFT JOIN agents.vector_store_upkeep AS upkeep USING (space_id, vector_store_id)`.execute(db)
+  return rows[0]
+}
+
+/** For so long after a search another one is expected. */
+const SEARCHED_SECONDS = 10
+
+/** Notes that a store is searched; of use twice in the time after which none is expected. */
+export async function noteSearch(db: AgentsDb, key: StoreKey): Promise<void> {
+  await sql`
+    UPDATE agents.vector_store_upkeep SET searched_at = now()
+     WHERE space_id = ${key.spaceId} AND vector_store_id = ${key.vectorStoreId}`.execute(db)
 }
 
 /** What is known of a store by whoever works on it. */

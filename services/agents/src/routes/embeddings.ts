@@ -1,4 +1,5 @@
-import { readLargeJsonBodies, type ServiceScope } from '@atrium/kernel/http'
+import type { IncomingMessage } from 'node:http'
+import { type ServiceScope, streamJsonBodies } from '@atrium/kernel/http'
 import Type from 'typebox'
 import type { EmbeddingRow } from '../adapters/lancedb/embedding-table.ts'
 import { bodyErrors, errors, spaceErrors, streamed } from '../contract/common.ts'
@@ -8,7 +9,6 @@ import {
   EmbeddingDeletion,
   EmbeddingListQuery,
   EmbeddingsInput,
-  MAX_BATCH_BYTES,
 } from '../contract/embeddings.ts'
 import { StoreParams } from '../contract/vector-stores.ts'
 import { begun } from '../domain/begun.ts'
@@ -39,21 +39,20 @@ export async function embeddingRoutes(
   await scope.register(async (batches: ServiceScope) => createBatch(batches, ctx, guard))
 }
 
-/** Bodies of batches are megabytes of numbers: they stay bytes here, and are read away from the event loop. */
+/** Bodies of batches are megabytes of numbers: they are read once there is room, away from the event loop. */
 function createBatch(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): void {
-  readLargeJsonBodies(scope, ctx.encoder.take)
+  streamJsonBodies(scope)
   scope.route({
     method: 'POST',
     url,
     ...guard('createEmbeddings'),
-    bodyLimit: MAX_BATCH_BYTES,
     // The body is checked where it is read; its schema is for the reference.
     validatorCompiler: () => () => true,
     schema: {
       tags,
       summary: 'Store embeddings, all of a batch or none',
       params: StoreParams,
-      body: Type.Unsafe<Buffer | undefined>(EmbeddingsInput),
+      body: Type.Unsafe<IncomingMessage | undefined>(EmbeddingsInput),
       response: { 201: Type.Unsafe<string>(Type.Array(Embedding)), ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {

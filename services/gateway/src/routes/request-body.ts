@@ -1,4 +1,5 @@
-import { parseJson, readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
+import { readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
+import { parseJson } from '@atrium/kernel/json'
 import type { FastifyRequest } from 'fastify'
 
 /** A body as the bytes that came and as what they mean. */

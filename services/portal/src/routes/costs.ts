@@ -1,4 +1,5 @@
-import { parseJson, readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
+import { readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
+import { parseJson } from '@atrium/kernel/json'
 import type { Static } from 'typebox'
 import { bodyErrors, errors, SpaceParams } from '../contract/common.ts'
 import { CostEntry, CostEntryInput, CostReport, CostReportQuery } from '../contract/costs.ts'

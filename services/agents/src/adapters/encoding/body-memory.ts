@@ -1,54 +1,46 @@
-import { release } from '@atrium/kernel/http'
+import type { BodyMemory } from '@atrium/kernel/http'
+import { free } from '@atrium/kernel/memory'
 
-/** Smaller bodies are left to the garbage collector. */
-const LEAST_BYTES = 1024 * 1024
+const MIB = 1024 * 1024
+/** Smaller bodies are cheap, larger ones rare: neither is worth keeping memory for. */
+const LEAST_BYTES = MIB
+const MOST_BYTES = 32 * MIB
 /** Memory that waits for the next bodies, at most. */
-const MOST_WAITING_BYTES = 160 * 1024 * 1024
+const MOST_WAITING_BYTES = 128 * MIB
 /** How long it waits, in milliseconds. */
-const WAIT_MS = 10_000
+const WAIT_MS = 30_000
 
 /**
- * Memory for the bodies of batches, used again and again: fresh memory for each makes V8 look through its whole heap
- * every 64 MB, and the kernel zero it.
+ * Memory for the bodies of batches, used again and again, and shared with the threads that read them. Memory of one
+ * thread counts for its garbage collector, which looks through the whole heap for every 64 MB of it that come or are
+ * handed over: with some bodies under way at once, four times a second.
  */
-export class BodyMemory {
-  #waiting: ArrayBuffer[] = []
+export class SharedBodyMemory implements BodyMemory {
+  #waiting: SharedArrayBuffer[] = []
   #timer: NodeJS.Timeout | undefined
 
-  /** Memory of at least so many bytes, with anything in it. */
-  readonly take = (bytes: number): Buffer => {
-    if (bytes < LEAST_BYTES) return Buffer.allocUnsafeSlow(bytes)
+  take(bytes: number): Buffer {
+    if (bytes < LEAST_BYTES || bytes > MOST_BYTES) return Buffer.allocUnsafeSlow(bytes)
     const fits = this.#waiting
       .filter(({ byteLength }) => byteLength >= bytes && byteLength <= 4 * bytes)
       .sort((a, b) => a.byteLength - b.byteLength)[0]
-    if (fits === undefined) {
-      // The next bodies are likely to be a little larger or smaller.
-      const size = Math.ceil((1.2 * bytes) / LEAST_BYTES) * LEAST_BYTES
-      return Buffer.from(new ArrayBuffer(size))
-    }
     this.#waiting = this.#waiting.filter((one) => one !== fits)
-    return Buffer.from(fits)
+    // The next bodies are likely to be a little larger or smaller.
+    return Buffer.from(fits ?? new SharedArrayBuffer(Math.ceil((1.2 * bytes) / MIB) * MIB))
   }
 
-  /** Takes memory back that nobody reads any more. */
-  giveBack(bytes: Uint8Array): void {
-    const { buffer } = bytes
-    if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < LEAST_BYTES) return
+  giveBack({ buffer }: Uint8Array): void {
+    if (!(buffer instanceof SharedArrayBuffer)) {
+      free(buffer)
+      return
+    }
     this.#waiting.push(buffer)
     let total = this.#waiting.reduce((sum, { byteLength }) => sum + byteLength, 0)
-    while (total > MOST_WAITING_BYTES) {
-      const oldest = this.#waiting.shift()
-      if (oldest === undefined) break
-      total -= oldest.byteLength
-      release(new Uint8Array(oldest))
-    }
+    while (total > MOST_WAITING_BYTES) total -= this.#waiting.shift()?.byteLength ?? 0
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#forget(), WAIT_MS)
+    this.#timer = setTimeout(() => {
+      this.#waiting = []
+    }, WAIT_MS)
     this.#timer.unref()
-  }
-
-  #forget(): void {
-    for (const one of this.#waiting) release(new Uint8Array(one))
-    this.#waiting = []
   }
 }

@@ -1,5 +1,5 @@
 import { AppError } from '@atrium/kernel/errors'
-import { parseJson } from '@atrium/kernel/http'
+import { parseJson } from '@atrium/kernel/json'
 import {
   type Data,
   Float32,
@@ -10,16 +10,15 @@ import {
   Struct,
   Table,
   tableToIPC,
-  Utf8,
-  vectorFromArray,
 } from 'apache-arrow'
-import { MAX_BATCH } from '../../contract/embeddings.ts'
+import { MAX_BATCH } from '../../domain/embeddings/limits.ts'
 import { type EmbeddingBatch, readBatch } from '../../domain/embeddings/read-batch.ts'
 import { splitBody } from '../../domain/embeddings/split-body.ts'
 import { analyse } from '../../domain/keyword/analyse.ts'
 import { metadataColumns } from '../lancedb/metadata-column.ts'
 import { tableSchema, vectorType } from '../lancedb/table-fields.ts'
 import { analyseChunks, textColumns } from '../lancedb/text-column.ts'
+import { utf8Data } from '../lancedb/utf8-data.ts'
 
 export interface EncodingTask {
   /** A request's body. */
@@ -34,7 +33,7 @@ export interface EncodingTask {
 }
 
 export interface EncodedBatch {
-  /** The rows as an Arrow IPC stream. */
+  /** The rows as an Arrow IPC file. */
   readonly rows: Uint8Array
   /** Distinct words with their stems, for the vocabulary. */
   readonly words: ReadonlyMap<string, string>
@@ -51,8 +50,6 @@ export interface EncodingFailure {
   readonly field: string | undefined
 }
 
-const utf8 = (texts: readonly string[]): Data => vectorFromArray([...texts], new Utf8()).data[0] as Data<Utf8>
-
 function toArrow(batch: EmbeddingBatch, terms: readonly string[], task: EncodingTask): Uint8Array {
   const { dimension, language, createdAt } = task
   const length = batch.ids.length
@@ -64,17 +61,17 @@ function toArrow(batch: EmbeddingBatch, terms: readonly string[], task: Encoding
     data: batch.vectors,
   })
   const children: Data[] = [
-    utf8(batch.ids),
-    utf8(batch.documentIds),
+    utf8Data(batch.ids),
+    utf8Data(batch.documentIds),
     makeData({ type: new Int32(), length, nullCount: 0, data: Int32Array.from(batch.sequences) }),
-    utf8(batch.chunks),
+    utf8Data(batch.chunks),
     makeData({ type: new Float64(), length, nullCount: 0, data: new Float64Array(length).fill(createdAt) }),
     ...metadataColumns(batch.metadata, (text) => analyse(text, language)),
     ...textColumns(terms),
     makeData({ type: vectorType(dimension), length, nullCount: 0, child: numbers }),
   ]
   const struct = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children })
-  return tableToIPC(new Table(new RecordBatch(schema, struct)))
+  return tableToIPC(new Table(new RecordBatch(schema, struct)), 'file')
 }
 
 function answerOf(batch: EmbeddingBatch, { vectorStoreId, shownCreatedAt }: EncodingTask): string {

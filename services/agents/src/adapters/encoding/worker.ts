@@ -1,4 +1,5 @@
 import { AppError } from '@atrium/kernel/errors'
+import { free } from '@atrium/kernel/memory'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import {
   type EncodedBatch,
@@ -12,30 +13,29 @@ import { giveWay } from './priority.ts'
 giveWay()
 
 /** What a thread answers: the rows, or why there are none. */
-export type Encoded = ({ readonly batch: EncodedBatch } | { readonly failure: EncodingFailure }) & {
-  /** The body's memory, handed back. */
-  readonly body: Uint8Array
-}
+export type Encoded = EncodedBatch | { readonly failure: EncodingFailure }
 
 /** Runs in a thread of the pool. The rows are handed over rather than copied. */
 export function encodeInThread(task: EncodingTask): Encoded {
   try {
-    const batch = encodeBatch(task)
-    return handedOver({ batch, body: task.body }, [batch.rows.buffer, task.body.buffer])
+    return handedOver(encodeBatch(task))
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return handedOver({ failure: failureOf(error), body: task.body }, [task.body.buffer])
+    if (error instanceof AppError) return { failure: failureOf(error) }
+    throw error
+  } finally {
+    // Shared memory stays as it is: it is the other thread's to use again.
+    free(task.body.buffer)
   }
 }
 
-/** An answer whose memory the pool moves to the thread that asked. */
-function handedOver(encoded: Encoded, memory: ArrayBufferLike[]): Encoded {
+/** A batch whose rows the pool moves to the thread that asked. */
+function handedOver(batch: EncodedBatch): EncodedBatch {
   return move({
     get [transferableSymbol]() {
-      return memory
+      return [batch.rows.buffer]
     },
     get [valueSymbol]() {
-      return encoded
+      return batch
     },
-  }) as object as Encoded
+  }) as object as EncodedBatch
 }

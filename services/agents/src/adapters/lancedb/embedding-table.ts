@@ -31,7 +31,7 @@ export function rowsOf<Row extends object>(batch: RecordBatch, columns: readonly
   )
 }
 
-/** Adds a batch of rows, an Arrow IPC stream in the table's schema: all of them or none. */
+/** Adds a batch of rows, an Arrow IPC file in the table's schema: all of them or none. */
 export const addRows = (table: Table, rows: Uint8Array): Promise<void> => addInTurn(table, rows)
 
 /** How many embeddings have been deleted. */

@@ -1,5 +1,6 @@
-import { type Data, Field, Utf8, vectorFromArray } from 'apache-arrow'
+import { type Data, Field, Utf8 } from 'apache-arrow'
 import { analyseInto } from '../../domain/keyword/analyse.ts'
+import { utf8Data } from './utf8-data.ts'
 
 /** The column that keyword searches read: a chunk's terms joined by a space, empty where it has none. */
 export const TERMS = 'terms'
@@ -27,5 +28,5 @@ export function analyseChunks(
 
 /** Arrow data in the order of `TEXT_FIELDS`. */
 export function textColumns(terms: readonly string[]): Data[] {
-  return [...vectorFromArray(terms, new Utf8()).data]
+  return [utf8Data(terms)]
 }

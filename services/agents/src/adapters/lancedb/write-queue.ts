@@ -1,6 +1,7 @@
-import { release } from '@atrium/kernel/http'
+import { release } from '@atrium/kernel/memory'
 import type { Table } from '@lancedb/lancedb'
-import { type RecordBatch, Table as Rows, tableFromIPC } from 'apache-arrow'
+import { type RecordBatch, Table as Rows, tableFromIPC, tableToIPC } from 'apache-arrow'
+import { addIpcFile } from './add-ipc-file.ts'
 import { madeDurable } from './durable-files.ts'
 
 /** Additions that go into one commit at most, in bytes. */
@@ -29,7 +30,7 @@ class WriteQueue {
 
   async add(rows: Uint8Array): Promise<void> {
     if (rows.length >= LARGE_BYTES) {
-      await this.#table.add(tableFromIPC(rows))
+      await addIpcFile(this.#table, rows)
       release(rows)
       await madeDurable(this.#table)
       return
@@ -51,8 +52,7 @@ class WriteQueue {
     const group = this.#nextGroup()
     if (group.length === 0) return
     try {
-      const batches = group.flatMap(({ rows }): RecordBatch[] => tableFromIPC(rows).batches)
-      await this.#table.add(new Rows(batches))
+      await addIpcFile(this.#table, joined(group.map(({ rows }) => rows)))
       await madeDurable(this.#table)
       for (const { rows, resolve } of group) {
         release(rows)
@@ -75,6 +75,12 @@ class WriteQueue {
   }
 }
 
+function joined(files: readonly Uint8Array[]): Uint8Array {
+  const [first] = files
+  if (first !== undefined && files.length === 1) return first
+  return tableToIPC(new Rows(files.flatMap((file): RecordBatch[] => tableFromIPC(file).batches)), 'file')
+}
+
 const queues = new WeakMap<Table, WriteQueue>()
 
 function queueOf(table: Table): WriteQueue {
@@ -86,7 +92,7 @@ function queueOf(table: Table): WriteQueue {
   return queue
 }
 
-/** Adds rows, an Arrow IPC stream in the table's schema: all of them or none. */
+/** Adds rows, an Arrow IPC file in the table's schema: all of them or none. */
 export const addInTurn = (table: Table, rows: Uint8Array): Promise<void> => queueOf(table).add(rows)
 
 /** Runs another write when those before it are done. */

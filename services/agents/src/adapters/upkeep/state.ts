@@ -19,13 +19,20 @@ export interface TableState {
 export type Upkeep = 'nothing' | 'index' | 'rebuild'
 
 /**
+ * How a store is used: rows come in and nobody searches it; rows come in and it is searched; nobody has written to it
+ * for a while.
+ */
+export type Use = 'loading' | 'serving' | 'resting'
+
+/**
  * From so many rows on vectors have an index. An exact search of 1,536 dimensions takes 2 µs a row and core: 10 ms
  * here, three times what the index takes for any number, and making it takes a second.
  */
 export const VECTOR_INDEX_ROWS = 5000
-/** A tail is indexed when it is so long, or this share of the rows, and rows are still coming. */
-const BUSY_TAIL = { rows: 1000, share: 0.04 }
-/** The same for a store that nobody has written to for a while. */
+/** A tail is indexed when it has so many rows, and this share of them all. */
+const SERVING_TAIL = { rows: 1000, share: 0.04 }
+/** While a store is being loaded, indexing would take half of the time: it can wait until somebody needs it. */
+const LOADING_TAIL = { rows: 50_000, share: 0.5 }
 const RESTING_TAIL = { rows: 100, share: 0.002 }
 /** A small one at rest is indexed whole: filtered keyword scores of unindexed rows go by what the filter keeps. */
 const SMALL_RESTING_TAIL = { rows: 1, share: 0 }
@@ -49,19 +56,22 @@ export async function stateOf(table: Table): Promise<TableState> {
 /**
  * What a table needs.
  * @param builtRows rows when its vector index was last made as a whole
- * @param isResting whether writes have ceased for now
  */
-export function upkeepFor(state: TableState, builtRows: number, isResting: boolean): Upkeep {
+export function upkeepFor(state: TableState, builtRows: number, use: Use): Upkeep {
+  if (use === 'loading' && !isLong(tailOf(state), state.rows, LOADING_TAIL)) return 'nothing'
   if (!state.hasVectorIndex && state.rows >= VECTOR_INDEX_ROWS) return 'rebuild'
   if (state.hasVectorIndex) {
     const hasGrown = state.rows >= GROWN * builtRows
     if (state.vectorParts > PARTS.many) return 'rebuild'
     // While rows come in, time is better spent on indexing them.
-    if (isResting && state.vectorParts > PARTS.some && hasGrown) return 'rebuild'
+    if (use === 'resting' && state.vectorParts > PARTS.some && hasGrown) return 'rebuild'
     if (state.rows < SHRUNK * builtRows && state.rows >= VECTOR_INDEX_ROWS) return 'rebuild'
   }
   const resting = state.hasVectorIndex ? RESTING_TAIL : SMALL_RESTING_TAIL
-  const { rows, share } = isResting ? resting : BUSY_TAIL
-  const tail = Math.max(state.textTail, state.vectorTail)
-  return tail > 0 && tail >= Math.max(rows, share * state.rows) ? 'index' : 'nothing'
+  return isLong(tailOf(state), state.rows, use === 'resting' ? resting : SERVING_TAIL) ? 'index' : 'nothing'
 }
+
+const tailOf = ({ textTail, vectorTail }: TableState): number => Math.max(textTail, vectorTail)
+
+const isLong = (tail: number, all: number, least: { rows: number; share: number }): boolean =>
+  tail > 0 && tail >= Math.max(least.rows, least.share * all)

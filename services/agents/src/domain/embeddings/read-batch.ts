@@ -1,8 +1,8 @@
 import { AppError, invalidInput } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
-import { MAX_BATCH } from '../../contract/embeddings.ts'
 import { demandFiniteNumbers } from '../stored-json.ts'
 import type { FloatRows } from './float-rows.ts'
+import { MAX_BATCH } from './limits.ts'
 import { demandDirection, readVector } from './vector.ts'
 
 type JsonObject = Record<string, unknown>

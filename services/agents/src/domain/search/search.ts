@@ -62,6 +62,7 @@ async function inTable<T>(
   const key = keyOf(store)
   return whileThere(ctx, key, async () => {
     const table = await ctx.retrieval.find(key)
+    ctx.upkeep.noteSearch(key)
     return table === undefined ? [] : ctx.searches.run(() => work(table, key))
   })
 }

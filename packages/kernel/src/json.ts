@@ -1,5 +1,5 @@
 import secureJson from 'secure-json-parse'
-import { AppError, invalidInput } from '../errors.ts'
+import { AppError, invalidInput } from './errors.ts'
 
 /**
  * Whether a value nests deeper than `levels`. Looks no deeper than that, so it never runs out of stack; parsing itself

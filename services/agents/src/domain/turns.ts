@@ -8,6 +8,10 @@ export class Turns {
     this.#atOnce = atOnce
   }
 
+  get isIdle(): boolean {
+    return this.#running === 0
+  }
+
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#atOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#running++
@@ -18,6 +22,27 @@ export class Turns {
       const next = this.#waiting.shift()
       if (next === undefined) this.#running--
       else next()
+    }
+  }
+}
+
+/** Turns for each of many, such as spaces: the work of one does not wait for another's. */
+export class TurnsOfEach {
+  readonly #atOnce: number
+  readonly #turns = new Map<string, Turns>()
+
+  /** @param atOnce for each of them */
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce
+  }
+
+  async run<T>(whose: string, work: () => Promise<T>): Promise<T> {
+    const turns = this.#turns.get(whose) ?? new Turns(this.#atOnce)
+    this.#turns.set(whose, turns)
+    try {
+      return await turns.run(work)
+    } finally {
+      if (turns.isIdle) this.#turns.delete(whose)
     }
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Turns } from './turns.ts'
+import { Turns, TurnsOfEach } from './turns.ts'
 
 /** Work that ends when told to. */
 function held() {
@@ -59,5 +59,30 @@ describe('Turns', () => {
     const later = Array.from({ length: 10 }, () => turns.run(work))
     await Promise.all([...first, ...later])
     expect([most, running]).toEqual([3, 0])
+  })
+})
+
+describe('TurnsOfEach', () => {
+  it('lets nobody wait for others, and each for their own', async () => {
+    const turns = new TurnsOfEach(2)
+    const begun: string[] = []
+    const gates = new Map(['a1', 'a2', 'a3', 'b1'].map((name) => [name, held()]))
+    const runs = [...gates].map(([name, gate]) =>
+      turns.run(name.charAt(0), async () => {
+        begun.push(name)
+        await gate.promise
+      }),
+    )
+    await settled()
+    expect(begun).toEqual(['a1', 'a2', 'b1'])
+    gates.get('b1')?.release()
+    await settled()
+    expect(begun).toEqual(['a1', 'a2', 'b1'])
+    gates.get('a2')?.release()
+    await settled()
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'a3'])
+    for (const { release } of gates.values()) release()
+    await Promise.all(runs)
+    expect(await turns.run('a', async () => 'again')).toBe('again')
   })
 })
