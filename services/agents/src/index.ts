@@ -14,6 +14,7 @@ import { Tidier } from './adapters/upkeep/tidier.ts'
 import type { agentsEnv } from './config.ts'
 import type { AgentsContext } from './domain/context.ts'
 import { createVocabulary } from './domain/keyword/vocabulary.ts'
+import { Pace } from './domain/pace.ts'
 import { Turns, TurnsOfEach } from './domain/turns.ts'
 import { Upkeep } from './domain/upkeep.ts'
 import { formatError } from './errors.ts'
@@ -51,6 +52,12 @@ const SEARCHES_A_CORE = 8
 /** Batches of one space in memory at once, of up to 64 MiB each: the others' clients wait to send theirs. */
 const UPLOADS_A_SPACE = 8
 
+/**
+ * Numbers of vectors a second and core that a store takes while it is searched: 260 rows of 1,536. Reading, writing and
+ * indexing them leaves most of the time to the searches; nothing but the searches' wait tells how much they need.
+ */
+const NUMBERS_A_CORE = 400_000
+
 const locationOf = ({ env, dataDir }: Pick<AgentsDeps, 'env' | 'dataDir'>): RetrievalLocation => ({
   uri: env.ATRIUM_RETRIEVAL_URI ?? path.join(dataDir, 'retrieval'),
   cacheBytes: (env.ATRIUM_RETRIEVAL_CACHE_MB ?? 512) * 1024 * 1024,
@@ -74,7 +81,19 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   const encoder = createEncoder()
   const searches = new Turns(SEARCHES_A_CORE * availableParallelism())
   const uploads = new TurnsOfEach(UPLOADS_A_SPACE)
-  const ctx: AgentsContext = { db, models, log, retrieval, encoder, vocabulary, upkeep, searches, uploads }
+  const pace = new Pace(NUMBERS_A_CORE * availableParallelism())
+  const ctx: AgentsContext = {
+    db,
+    models,
+    log,
+    retrieval,
+    encoder,
+    vocabulary,
+    upkeep,
+    searches,
+    uploads,
+    pace,
+  }
   return {
     mount: (app) =>
       mountService(app, {

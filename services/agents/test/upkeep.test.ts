@@ -5,6 +5,8 @@ import { startTestPlatform, type TestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectTo, tableNameOf } from '../src/adapters/lancedb/retrieval.ts'
 import { tableSchema } from '../src/adapters/lancedb/table-fields.ts'
+import { Tidier } from '../src/adapters/upkeep/tidier.ts'
+import { noteWrite } from '../src/queries/upkeep.ts'
 import type { StoreKey } from '../src/queries/vector-stores.ts'
 import { type Engine, engineOf, retrievalFolder } from './engine.ts'
 import { DIMENSION, idOf, randomFrom, randomVector, type Stores, storesIn } from './retrieval.ts'
@@ -347,6 +349,64 @@ function tidyingProcesses(): string[] {
     }
   })
 }
+
+/** Niceness of the threads that the engine has started in a process. */
+function enginePriorities(pid: string): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')
+    const isEngine = /\((?:tokio|lance)/.test(stat)
+    return isEngine ? [Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])] : []
+  })
+}
+
+describe('a store that is written to and searched', () => {
+  it('is known as searched, by whichever process', async () => {
+    const store = await stores.store()
+    const key = keyOf(store)
+    await stores.add(store, [itemOf(1)])
+    expect(await noteWrite(engine.db, key)).toEqual({ isSearched: false })
+    await stores.search(store, 'keyword-search', { queryText: 'item' })
+    await expect.poll(() => noteWrite(engine.db, key)).toEqual({ isSearched: true })
+    await platform.pool.query(
+      `update agents.vector_store_upkeep set searched_at = now() - interval '11 seconds' where vector_store_id = $1`,
+      [key.vectorStoreId],
+    )
+    expect(await noteWrite(engine.db, key)).toEqual({ isSearched: false })
+    expect(await noteWrite(engine.db, { ...key, vectorStoreId: randomUUID() })).toBeUndefined()
+  })
+
+  it('takes batches as before, each of them once', async () => {
+    const store = await stores.store()
+    const searching = stores.search(store, 'search', { queryEmbedding: clustered(1) })
+    const batches = Array.from({ length: 6 }, (_, at) => [itemOf(10 * at), itemOf(10 * at + 1)])
+    await Promise.all([searching, ...batches.map((items) => stores.add(store, items))])
+    expect(await countOf(store)).toBe(12)
+  })
+})
+
+describe('indexing', () => {
+  it('gives way to searches with all its threads, but not while there is no index at all', async () => {
+    const store = await stores.store()
+    await engine.write(keyOf(store), [itemOf(1)])
+    const { location } = engine
+    const tidier = new Tidier(location)
+    const task = { tableName: tableNameOf(keyOf(store)), upkeep: 'index', pruneBefore: undefined } as const
+    const before = new Set(tidyingProcesses())
+    const ours = () => tidyingProcesses().filter((pid) => !before.has(pid))
+    try {
+      await tidier.tidy({ ...task, isUrgent: false })
+      expect(ours()).toHaveLength(1)
+      // Only threads that come after their maker has given way do so too.
+      expect(new Set(enginePriorities(ours()[0] ?? ''))).toEqual(new Set([10]))
+      await tidier.tidy({ ...task, isUrgent: true })
+      expect(ours().map((pid) => enginePriorities(pid)[0])).toEqual(expect.arrayContaining([0, 10]))
+    } finally {
+      await tidier.close()
+    }
+    expect(ours()).toEqual([])
+    await expect(tidier.tidy({ ...task, isUrgent: true })).rejects.toThrow()
+  })
+})
 
 describe('closing', () => {
   it('leaves no process behind while an index is being made, and gives the store back', async () => {

@@ -4,6 +4,7 @@ import type { Retrieval } from '../adapters/lancedb/retrieval.ts'
 import type { ModelCatalogue } from '../ports.ts'
 import type { AgentsDb } from '../queries/tables.ts'
 import type { Vocabulary } from './keyword/vocabulary.ts'
+import type { Pace } from './pace.ts'
 import type { Turns, TurnsOfEach } from './turns.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -23,4 +24,6 @@ export interface AgentsContext {
   readonly searches: Turns
   /** Batches that are read at once, by space. */
   readonly uploads: TurnsOfEach
+  /** Numbers that come into a store while it is searched. */
+  readonly pace: Pace
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { availableParallelism } from 'node:os'
 import { AppError, invalidInput } from '@atrium/kernel/errors'
 import { pageRequest, readBody } from '@atrium/kernel/http'
 import { isUuid } from '@atrium/kernel/ids'
@@ -37,6 +38,10 @@ export async function createEmbeddings(
   const store = await findStore(ctx, key)
   return ctx.uploads.run(key.spaceId, async () => {
     const batch = await readAndEncode(ctx, store, body, shownAt)
+    if (ctx.upkeep.isSearched(key)) {
+      const load = Math.max(1, ctx.searches.length / availableParallelism())
+      await ctx.pace.wait(key.vectorStoreId, load * batch.ids.length * store.embedding_dimension)
+    }
     return whileThere(ctx, key, async () => {
       // Words first: one too many costs a little, one too few would make a search miss rows.
       await ctx.vocabulary.note(key, batch.words)

@@ -12,6 +12,11 @@ export class Turns {
     return this.#running === 0
   }
 
+  /** Pieces of work that run or wait. */
+  get length(): number {
+    return this.#running + this.#waiting.length
+  }
+
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#atOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#running++

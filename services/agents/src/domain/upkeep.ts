@@ -51,6 +51,8 @@ const TIMING: UpkeepTiming = { lookAfterMs: 300, restMs: 3000, leaseSeconds: 30,
 const FORGET_SHARE = 0.2
 /** How often a store's searches are noted, in milliseconds. */
 const NOTE_SEARCHES_MS = 5000
+/** For so long after a search another one is expected. */
+const SEARCHED_MS = 10_000
 /** Stores that one run of the background job sees to. */
 const STORES_A_RUN = 100
 
@@ -90,6 +92,12 @@ export class Upkeep {
     watched.lastWrite = Date.now()
     watched.isSearched = isSearched
     this.#lookLater(watched, this.#timing.lookAfterMs)
+  }
+
+  /** Whether a store is being searched, by this process or, as far as its last write told, by another. */
+  isSearched(key: StoreKey): boolean {
+    const noted = this.#searched.get(key.vectorStoreId) ?? 0
+    return Date.now() - noted < SEARCHED_MS || this.#watched.get(key.vectorStoreId)?.isSearched === true
   }
 
   /** A store is being searched by this process. */
@@ -243,11 +251,13 @@ export class Upkeep {
   async #tidy(key: StoreKey, lease: Lease, use: Use): Promise<{ builtRows: number; hasRun: boolean }> {
     const table = await this.#deps.retrieval.find(key)
     if (table === undefined) return { builtRows: lease.built_rows, hasRun: false }
-    const upkeep = upkeepFor(await stateOf(table), lease.built_rows, use)
+    const state = await stateOf(table)
+    const upkeep = upkeepFor(state, lease.built_rows, use)
     if (upkeep === 'nothing' && !lease.prune_is_due) return { builtRows: lease.built_rows, hasRun: false }
     const { builtRows } = await this.#deps.tidier.tidy({
       tableName: tableNameOf(key),
       upkeep,
+      isUrgent: upkeep === 'rebuild' && !state.hasVectorIndex,
       pruneBefore: Date.now() - this.#timing.pruneAfterSeconds * 1000,
     })
     return { builtRows: builtRows ?? lease.built_rows, hasRun: upkeep !== 'nothing' }

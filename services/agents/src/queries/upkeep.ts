@@ -25,13 +25,10 @@ export async function noteWrite(db: AgentsDb, key: StoreKey, deletions = 0): Pro
         SET dirty_since = coalesce(upkeep.dirty_since, now()), deletions = upkeep.deletions + excluded.deletions
         WHERE upkeep.dirty_since IS NULL OR excluded.deletions > 0
     )
-    SELECT coalesce(upkeep.searched_at > now() - make_interval(secs => ${SEARCHED_SECONDS}), false) AS "isSearched"
+    SELECT coalesce(upkeep.searched_at > now() - interval '10 seconds', false) AS "isSearched"
       FROM store LEFT JOIN agents.vector_store_upkeep AS upkeep USING (space_id, vector_store_id)`.execute(db)
   return rows[0]
 }
-
-/** For so long after a search another one is expected. */
-const SEARCHED_SECONDS = 10
 
 /** Notes that a store is searched; of use twice in the time after which none is expected. */
 export async function noteSearch(db: AgentsDb, key: StoreKey): Promise<void> {

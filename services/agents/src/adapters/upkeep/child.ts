@@ -1,40 +1,13 @@
 import os from 'node:os'
-import type { Connection } from '@lancedb/lancedb'
-import { syncTree } from '../lancedb/durable-files.ts'
-import { connectTo, folderOf, type RetrievalLocation } from '../lancedb/retrieval.ts'
-import { type Tidied, type TidyTask, tidy } from './tidy.ts'
+import type { ChildRequest } from './child-work.ts'
 
-/** What the parent sends: the location once, then tasks. */
-export interface ChildRequest {
-  readonly id: number
-  readonly location: RetrievalLocation
-  readonly task: TidyTask
-}
+// Linux keeps it for each thread, and new ones get their maker's: the engine, which starts threads when it is loaded,
+// may only be loaded after this.
+os.setPriority(Number(process.argv[2]))
+const work = import('./child-work.ts')
 
-export type ChildAnswer =
-  | { readonly id: number; readonly done: Tidied }
-  | { readonly id: number; readonly error: string }
-
-/** Searches and writes of the server go first. */
-const NICENESS = 19
-
-let connection: Promise<Connection> | undefined
-
-async function handle({ id, location, task }: ChildRequest): Promise<ChildAnswer> {
-  try {
-    connection ??= connectTo(location)
-    const table = await (await connection).openTable(task.tableName)
-    const done = await tidy(table, task)
-    const folder = folderOf(location.uri, task.tableName)
-    if (folder !== undefined) await syncTree(folder)
-    return { id, done }
-  } catch (error) {
-    return { id, error: error instanceof Error ? error.message : String(error) }
-  }
-}
-
-os.setPriority(NICENESS)
 process.on('message', async (request: ChildRequest) => {
+  const { handle } = await work
   process.send?.(await handle(request))
 })
 // The parent is gone: whatever it was about, another process will do it.

@@ -36,10 +36,10 @@ const LOADING_TAIL = { rows: 50_000, share: 0.5 }
 const RESTING_TAIL = { rows: 100, share: 0.002 }
 /** A small one at rest is indexed whole: filtered keyword scores of unindexed rows go by what the filter keeps. */
 const SMALL_RESTING_TAIL = { rows: 1, share: 0 }
-/** Each part costs a search 0.4 ms; making one of them all costs 0.16 ms a row. */
-const PARTS = { some: 8, many: 24 }
+/** Each part costs a search 1 ms of a core; making one of them all costs 0.3 ms a row. */
+const PARTS = { some: 4, many: 24 }
 /** The index is made anew when the rows have become so many times more, or so few, since it was. */
-const GROWN = 1.25
+const GROWN = 1.1
 const SHRUNK = 0.7
 
 export async function stateOf(table: Table): Promise<TableState> {

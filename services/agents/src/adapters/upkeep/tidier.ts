@@ -1,11 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { RetrievalLocation } from '../lancedb/retrieval.ts'
-import type { ChildAnswer, ChildRequest } from './child.ts'
+import type { ChildAnswer, ChildRequest } from './child-work.ts'
 import type { Tidied, TidyTask } from './tidy.ts'
 
-/** The child process ends when it has had nothing to do for so long, in milliseconds. */
+/** Child processes end when they have had nothing to do for so long, in milliseconds. */
 const IDLE_MS = 10_000
+
+/** Searches and writes go first; a tenth of a busy core remains, so that work comes to an end. */
+const NICENESS = { urgent: 0, background: 10 }
 
 interface Waiting {
   readonly child: ChildProcess
@@ -14,13 +17,14 @@ interface Waiting {
 }
 
 /**
- * Does the heavy work on tables in a process of its own, of low priority: building an index takes all the cores it
+ * Does the heavy work on tables in processes of their own, mostly of low priority: building an index takes all the cores it
  * gets, and within this process searches would wait for it, seconds at worst.
  */
 export class Tidier {
   readonly #location: RetrievalLocation
   readonly #waiting = new Map<number, Waiting>()
-  #child: ChildProcess | undefined
+  /** By niceness. */
+  readonly #children = new Map<number, ChildProcess>()
   #idle: NodeJS.Timeout | undefined
   #lastId = 0
   #isClosed = false
@@ -33,7 +37,7 @@ export class Tidier {
   tidy(task: TidyTask): Promise<Tidied> {
     if (this.#isClosed) return Promise.reject(new Error('Nothing is tidied any more'))
     clearTimeout(this.#idle)
-    const child = this.#started()
+    const child = this.#started(task.isUrgent ? NICENESS.urgent : NICENESS.background)
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { child, resolve, reject })
@@ -43,36 +47,39 @@ export class Tidier {
     })
   }
 
-  /** Ends the child at once, for good: its work is committed as a whole or not at all. */
+  /** Ends the children at once, for good: its work is committed as a whole or not at all. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#idle)
-    const child = this.#child
+    const alive = [...this.#children.values()].filter(
+      ({ pid, exitCode, signalCode }) => pid !== undefined && exitCode === null && signalCode === null,
+    )
+    const ends = alive.map((child) => once(child, 'exit'))
     this.#end()
-    const isAlive = child?.pid !== undefined && child.exitCode === null && child.signalCode === null
-    if (isAlive) await once(child, 'exit')
+    await Promise.all(ends)
   }
 
   #end(): void {
-    this.#child?.kill('SIGKILL')
-    this.#child = undefined
+    for (const child of this.#children.values()) child.kill('SIGKILL')
+    this.#children.clear()
   }
 
-  #started(): ChildProcess {
-    if (this.#child !== undefined) return this.#child
-    const child = fork(new URL('./child.ts', import.meta.url), {
+  #started(niceness: number): ChildProcess {
+    const running = this.#children.get(niceness)
+    if (running !== undefined) return running
+    const child = fork(new URL('./child.ts', import.meta.url), [String(niceness)], {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       execArgv: [],
     })
-    this.#child = child
+    this.#children.set(niceness, child)
     child.on('message', (answer: ChildAnswer) => {
       this.#settle(answer.id, ({ resolve, reject }) =>
         'done' in answer ? resolve(answer.done) : reject(new Error(answer.error)),
       )
     })
     child.on('exit', (code, signal) => {
-      if (this.#child === child) this.#child = undefined
+      if (this.#children.get(niceness) === child) this.#children.delete(niceness)
       const lost = [...this.#waiting].filter(([, waiting]) => waiting.child === child)
       for (const [id] of lost) {
         this.#settle(id, ({ reject }) =>

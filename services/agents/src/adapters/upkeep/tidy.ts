@@ -4,6 +4,8 @@ import { FACETS_INDEX, stateOf, type Upkeep, VECTOR_INDEX } from './state.ts'
 export interface TidyTask {
   readonly tableName: string
   readonly upkeep: Upkeep
+  /** Somebody may wait for it: a store has no index yet, and each search compares all of its rows. */
+  readonly isUrgent: boolean
   /** Files of versions older than this may go, in milliseconds since 1970; undefined: all stay. */
   readonly pruneBefore: number | undefined
 }
@@ -21,6 +23,8 @@ const PARTITION_ROWS = 131_072
 
 /** Indexes what is not indexed yet, compacts small files, deletes old ones. For one process at a time per table. */
 export async function tidy(table: Table, { upkeep, pruneBefore }: TidyTask): Promise<Tidied> {
+  // Its labels are read one by one otherwise: 3 s instead of 0.6 s for 2,000 new rows beside 50,000.
+  if (await hasFacets(table)) await table.prewarmIndex(FACETS_INDEX)
   await retried(() =>
     table.optimize(pruneBefore === undefined ? {} : { cleanupOlderThan: new Date(pruneBefore) }),
   )
@@ -44,6 +48,9 @@ export async function tidy(table: Table, { upkeep, pruneBefore }: TidyTask): Pro
   )
   return { builtRows: rows }
 }
+
+const hasFacets = async (table: Table): Promise<boolean> =>
+  (await table.listIndices()).some(({ name }) => name === FACETS_INDEX)
 
 /** Writers commit at the same time; LanceDB asks to try again when their commits cross. */
 async function retried(work: () => Promise<unknown>, attempts = 5): Promise<void> {
