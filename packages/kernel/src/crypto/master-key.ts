@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { OperatorError } from '../errors.ts'
@@ -51,7 +51,8 @@ export async function loadMasterKey(options: {
 }
 
 async function createKeyFile(file: string): Promise<void> {
-  const fresh = `${file}.${process.pid}.new`
+  // Not the process id: in containers that share a folder it is often the same.
+  const fresh = `${file}.${randomUUID()}.new`
   await mkdir(path.dirname(file), { recursive: true })
   await writeFile(fresh, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 })
   await chmod(fresh, 0o600)
