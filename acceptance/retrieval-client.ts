@@ -1,18 +1,8 @@
+import { randomFrom } from '@atrium/testing'
 import { expect } from 'vitest'
 
 export const CLIENT = { id: 'acceptance', secret: 'acceptance-client-secret-0123456789' }
 export const DIMENSION = 1024
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 export function vectorOf(seed: number): number[] {
   const random = randomFrom(seed)

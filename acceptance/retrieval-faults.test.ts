@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createJobs } from '@atrium/kernel/jobs'
 import { createLogger } from '@atrium/kernel/log'
+import { randomFrom } from '@atrium/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort, killTree, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
 import {
@@ -13,7 +14,6 @@ import {
   demand,
   misspelt,
   newSpace,
-  randomFrom,
   type Send,
   type StoredRow,
   vectorOf,

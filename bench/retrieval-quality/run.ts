@@ -5,9 +5,10 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { randomFrom } from '@atrium/testing'
 import { startPlatform } from '../portal/platform.ts'
 import { type Collection, readCollection, type Vectors, vectorsOf } from './collections.ts'
-import { misspell, seeded } from './misspell.ts'
+import { misspell } from './misspell.ts'
 
 const K = 10
 const DIMENSION = 1024
@@ -126,7 +127,7 @@ async function measure(collection: Collection): Promise<void> {
     await run(collection, keyword, (queryText) => ({ queryText, fuzzy: false })),
   )
   for (const seed of TYPO_SEEDS) {
-    const random = seeded(seed)
+    const random = randomFrom(seed)
     const typos = new Map([...collection.queries].map(([id, text]) => [id, misspell(text, random)]))
     const fuzzy = (more: object) => (_text: string, id: string) => ({ queryText: typos.get(id), ...more })
     row(name, `keyword, misspelt (seed ${seed})`, await run(collection, keyword, fuzzy({})))

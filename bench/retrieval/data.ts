@@ -1,22 +1,13 @@
 // Clustered vectors with metadata and texts, the same on every run.
 
+import { randomFrom } from '@atrium/testing'
+
 export const DIMENSION = 1536
 export const ROWS = Number(process.env.BENCH_ROWS ?? 50_000)
 export const BATCH = 500
 export const QUERIES = 200
 const CLUSTERS = 200
 const NOISE = 0.5
-
-/** mulberry32. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 /** Nearly normal. */
 function gaussian(random: () => number): number {

@@ -10,4 +10,5 @@ export {
 export { type Observation, observe } from './observed.ts'
 export { startTestPlatform, type TestPlatform } from './platform.ts'
 export { freePort } from './ports.ts'
+export { randomFrom } from './random.ts'
 export { type RunningPlatform, registerPlatform } from './registry.ts'

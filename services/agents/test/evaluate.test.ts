@@ -1,8 +1,8 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { randomFrom, startTestPlatform, type TestPlatform } from '@atrium/testing'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UNKNOWN_ID } from './chat.ts'
-import { type Hit, type Item, randomFrom, type Stores, storesIn, vectorOf } from './retrieval.ts'
+import { type Hit, type Item, type Stores, storesIn, vectorOf } from './retrieval.ts'
 
 interface Figures {
   readonly precisionAtK: number

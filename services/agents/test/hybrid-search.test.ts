@@ -1,9 +1,8 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { randomFrom, startTestPlatform, type TestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Hit,
   type NewItem,
-  randomFrom,
   randomVector,
   type Stores,
   storesIn,

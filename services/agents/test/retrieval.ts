@@ -1,4 +1,4 @@
-import type { Answer, CallOptions, TestPlatform } from '@atrium/testing'
+import { type Answer, type CallOptions, randomFrom, type TestPlatform } from '@atrium/testing'
 
 /** The shortest that stores take. */
 export const DIMENSION = 1024
@@ -7,17 +7,6 @@ export const SMALL_STORE = { name: 'store', embeddingModel: 'titan-text-embeddin
 /** A vector whose first numbers are these, all others 0. */
 export const vectorOf = (...numbers: number[]): number[] =>
   Array.from({ length: DIMENSION }, (_, index) => numbers[index] ?? 0)
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 /** A vector without pattern; few digits, for small bodies. */
 export function randomVector(seed: number): number[] {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { randomFrom, startTestPlatform, type TestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Tidier } from '../src/adapters/upkeep/tidier.ts'
 import type { TidyTask } from '../src/adapters/upkeep/tidy.ts'
 import { takeLease } from '../src/queries/upkeep.ts'
 import type { StoreKey } from '../src/queries/vector-stores.ts'
 import { type Engine, engineOf, retrievalFolder } from './engine.ts'
-import { idOf, randomFrom, randomVector, type Stores, storesIn } from './retrieval.ts'
+import { idOf, randomVector, type Stores, storesIn } from './retrieval.ts'
 
 let first: TestPlatform
 let second: TestPlatform

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { randomFrom, startTestPlatform, type TestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectTo, tableNameOf } from '../src/adapters/lancedb/retrieval.ts'
 import { tableSchema } from '../src/adapters/lancedb/table-fields.ts'
@@ -9,7 +9,7 @@ import { Tidier } from '../src/adapters/upkeep/tidier.ts'
 import { noteWrite } from '../src/queries/upkeep.ts'
 import type { StoreKey } from '../src/queries/vector-stores.ts'
 import { type Engine, engineOf, retrievalFolder } from './engine.ts'
-import { DIMENSION, idOf, randomFrom, randomVector, type Stores, storesIn } from './retrieval.ts'
+import { DIMENSION, idOf, randomVector, type Stores, storesIn } from './retrieval.ts'
 
 const ROWS = 5200
 const CLUSTERS = 60

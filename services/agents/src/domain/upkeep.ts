@@ -12,6 +12,7 @@ import {
   releaseLease,
   renewLease,
   retrievalOwner,
+  SEARCHED_SECONDS,
   selectDueStores,
   takeLease,
   type Written,
@@ -51,8 +52,6 @@ const TIMING: UpkeepTiming = { lookAfterMs: 300, restMs: 3000, leaseSeconds: 30,
 const FORGET_SHARE = 0.2
 /** How often a store's searches are noted, in milliseconds. */
 const NOTE_SEARCHES_MS = 5000
-/** For so long after a search another one is expected. */
-const SEARCHED_MS = 10_000
 /** Stores that one run of the background job sees to. */
 const STORES_A_RUN = 100
 
@@ -97,7 +96,10 @@ export class Upkeep {
   /** Whether a store is being searched, by this process or, as far as its last write told, by another. */
   isSearched(key: StoreKey): boolean {
     const noted = this.#searched.get(key.vectorStoreId) ?? 0
-    return Date.now() - noted < SEARCHED_MS || this.#watched.get(key.vectorStoreId)?.isSearched === true
+    return (
+      Date.now() - noted < SEARCHED_SECONDS * 1000 ||
+      this.#watched.get(key.vectorStoreId)?.isSearched === true
+    )
   }
 
   /** A store is being searched by this process. */

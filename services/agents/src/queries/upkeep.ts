@@ -2,6 +2,9 @@ import { sql } from '@atrium/kernel/db'
 import type { AgentsDb } from './tables.ts'
 import type { StoreKey } from './vector-stores.ts'
 
+/** For so long after a search another one is expected. */
+export const SEARCHED_SECONDS = 10
+
 /** A store that was written to. */
 export interface Written {
   /** Whether somebody searches it, through any process. */
@@ -25,7 +28,7 @@ export async function noteWrite(db: AgentsDb, key: StoreKey, deletions = 0): Pro
         SET dirty_since = coalesce(upkeep.dirty_since, now()), deletions = upkeep.deletions + excluded.deletions
         WHERE upkeep.dirty_since IS NULL OR excluded.deletions > 0
     )
-    SELECT coalesce(upkeep.searched_at > now() - interval '10 seconds', false) AS "isSearched"
+    SELECT coalesce(upkeep.searched_at > now() - make_interval(secs => ${SEARCHED_SECONDS}), false) AS "isSearched"
       FROM store LEFT JOIN agents.vector_store_upkeep AS upkeep USING (space_id, vector_store_id)`.execute(db)
   return rows[0]
 }

@@ -10,6 +10,7 @@ import {
 import { analyse } from '../../domain/keyword/analyse.ts'
 import type { Expansion } from '../../domain/keyword/similar.ts'
 import type { KeywordPlan } from '../../domain/keyword/vocabulary.ts'
+import { embeddingIdIn } from './embedding-table.ts'
 import { TERMS } from './text-column.ts'
 
 export interface KeywordHit {
@@ -102,9 +103,7 @@ export async function scoreByIds(
   const hits = await search(
     table,
     query,
-    isSmall
-      ? { limit: rows, where }
-      : { limit: asked.size, where: `${ID} IN (${[...asked].map(literal).join(', ')})` },
+    isSmall ? { limit: rows, where } : { limit: asked.size, where: embeddingIdIn([...asked]) },
   )
   return new Map(
     hits.filter(({ embeddingId }) => asked.has(embeddingId)).map((hit) => [hit.embeddingId, hit.score]),
@@ -149,29 +148,6 @@ export async function fullTextState(table: Table): Promise<FullTextState> {
   return { rows: (stats?.numIndexedRows ?? 0) + unindexed, unindexed }
 }
 
-/** Fewer rows are not worth the compaction that comes with indexing them. */
-const TAIL = 500
-const TAIL_SHARE = 0.02
-
-/**
- * Takes the rows that are not yet indexed into the index, once they are many. Compacts the table as well. For one
- * process at a time per store: two at once fail with a commit conflict.
- * @param options force does it for any number of rows, as for a store that has come to rest
- * @returns whether it was done
- */
-export async function maintainFullText(
-  table: Table,
-  options: { readonly force?: boolean; readonly cleanupOlderThan?: Date } = {},
-): Promise<boolean> {
-  const { rows, unindexed } = await fullTextState(table)
-  if (unindexed === 0 || (options.force !== true && unindexed < Math.max(TAIL, rows * TAIL_SHARE)))
-    return false
-  await table.optimize(
-    options.cleanupOlderThan === undefined ? {} : { cleanupOlderThan: options.cleanupOlderThan },
-  )
-  return true
-}
-
 const anyOf = (terms: readonly string[], boost = 1): FullTextQuery =>
   new MatchQuery(terms.join(' '), TERMS, { operator: Operator.Or, boost })
 
@@ -204,5 +180,3 @@ function scaleBelow(hits: readonly KeywordHit[], ceiling: number | undefined): K
   const factor = ceiling === undefined || best <= ceiling ? 1 : ceiling / best
   return hits.map((hit) => ({ ...hit, score: hit.score * factor }))
 }
-
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
