@@ -95,9 +95,13 @@ async function lastResults(): Promise<Map<string, string>> {
 
 const last = await lastResults()
 for (const { title, script, about } of SECTIONS) {
-  if (wanted.length > 0 && !wanted.some((word) => script.includes(word))) continue
+  if (wanted.length > 0 && !wanted.some((word) => script === word || script.startsWith(`${word}/`))) continue
   process.stderr.write(`${title} …\n`)
   const result = await run(script)
+  if (result.startsWith('Skipped') && last.has(title)) {
+    process.stderr.write(`${result}\n`)
+    continue
+  }
   const when = new Date().toISOString().slice(0, 10)
   last.set(title, `## ${title}\n\n${about}\n\n\`node bench/${script}\`, ${when}, ${machine}:\n\n${result}`)
 }

@@ -14,13 +14,8 @@ import {
 import { StoreParams } from '../contract/vector-stores.ts'
 import type { AgentsContext } from '../domain/context.ts'
 import { evaluateSearch } from '../domain/search/evaluate.ts'
-import {
-  type Found,
-  hybridSearch,
-  keywordFilterSearch,
-  keywordSearch,
-  vectorSearch,
-} from '../domain/search/search.ts'
+import type { Found } from '../domain/search/found.ts'
+import { hybridSearch, keywordFilterSearch, keywordSearch, vectorSearch } from '../domain/search/search.ts'
 import type { AgentsGuard } from './guard.ts'
 
 const tags = ['Search']

@@ -11,10 +11,11 @@ import {
   createFullTextIndex,
   fullTextState,
   hasFullTextIndex,
-  scoreByIds,
+  scoreByAddresses,
   searchAllKeywords,
   searchKeywords,
 } from './full-text.ts'
+import { ADDRESS, type Hit } from './shown-rows.ts'
 import { analyseChunks, TEXT_FIELDS } from './text-column.ts'
 
 let folder = ''
@@ -44,7 +45,16 @@ const plan = (query: string, expansions: Expansion[] = [], similar: Expansion[] 
   similar: async () => similar,
 })
 
-const ids = (hits: readonly { embeddingId: string }[]) => hits.map(({ embeddingId }) => embeddingId)
+/** The embeddings at the addresses of hits, in their order. */
+async function idsOf(search: Hit[] | Promise<Hit[]>): Promise<string[]> {
+  const rows: { embedding_id: string; [ADDRESS]: bigint }[] = await table
+    .query()
+    .select(['embedding_id'])
+    .withRowId()
+    .toArray()
+  const ids = new Map(rows.map((row) => [row[ADDRESS], row.embedding_id]))
+  return (await search).map(({ address }) => ids.get(address) ?? 'nowhere')
+}
 
 /** BM25 by its definition. */
 function reference(chunks: Readonly<Record<string, string>>, query: string): Map<string, number> {
@@ -76,8 +86,9 @@ const corpus = (from: number, to: number): Record<string, string> =>
 async function expectScores(chunks: Readonly<Record<string, string>>, query: string): Promise<void> {
   const wanted = reference(chunks, query)
   const hits = await searchKeywords(table, plan(query), { limit: 1000 })
-  expect(new Set(ids(hits))).toEqual(new Set(wanted.keys()))
-  for (const { embeddingId, score } of hits) expect(score).toBeCloseTo(wanted.get(embeddingId) ?? 0, 4)
+  const ids = await idsOf(hits)
+  expect(new Set(ids)).toEqual(new Set(wanted.keys()))
+  for (const [at, { score }] of hits.entries()) expect(score).toBeCloseTo(wanted.get(ids[at] ?? '') ?? 0, 4)
   expect(hits.map(({ score }) => score)).toEqual(hits.map(({ score }) => score).toSorted((a, b) => b - a))
 }
 
@@ -116,7 +127,7 @@ describe('searchKeywords', () => {
     await indexRest()
     await add({ new: 'zebra', older: 'cell cell zebra' })
     expect(await fullTextState(table)).toEqual({ rows: 52, unindexed: 2 })
-    expect(ids(await searchKeywords(table, plan('zebra'), { limit: 10 }))).toEqual(['new', 'older'])
+    expect(await idsOf(searchKeywords(table, plan('zebra'), { limit: 10 }))).toEqual(['new', 'older'])
   })
 
   it('has nothing in an empty store, for empty chunks and for queries without words', async () => {
@@ -135,19 +146,22 @@ describe('searchKeywords', () => {
     })
     const expansion = { terms: ['protein'], weight: 0.9 }
     const hits = await searchKeywords(table, plan('rare protien', [expansion]), { limit: 10 })
-    expect(ids(hits)).toEqual(['both', 'exact', 'like'])
+    expect(await idsOf(hits)).toEqual(['both', 'exact', 'like'])
     expect(hits[2]?.score).toBeLessThanOrEqual(hits[1]?.score ?? 0)
     expect(
-      ids(await searchKeywords(table, plan('rare protien', [expansion]), { limit: 10, tiers: false })),
+      await idsOf(searchKeywords(table, plan('rare protien', [expansion]), { limit: 10, tiers: false })),
     ).toEqual(['both', 'like', 'exact'])
   })
 
   it('fills up with rows of similar words, and only then asks for them', async () => {
     await add({ a: 'protein', b: 'protien', c: 'other' })
     const similar = [{ terms: ['protien'], weight: 0.9 }]
-    expect(ids(await searchKeywords(table, plan('protein', [], similar), { limit: 10 }))).toEqual(['a', 'b'])
+    expect(await idsOf(searchKeywords(table, plan('protein', [], similar), { limit: 10 }))).toEqual([
+      'a',
+      'b',
+    ])
     const never = { ...plan('protein'), similar: () => Promise.reject(new Error('not needed')) }
-    expect(ids(await searchKeywords(table, never, { limit: 1 }))).toEqual(['a'])
+    expect(await idsOf(searchKeywords(table, never, { limit: 1 }))).toEqual(['a'])
   })
 
   it('keeps to a condition, also when few rows fulfil it', async () => {
@@ -157,7 +171,7 @@ describe('searchKeywords', () => {
         limit: 10,
         where: "embedding_id IN ('e7', 'e300')",
       })
-      expect(new Set(ids(hits))).toEqual(new Set(['e7', 'e300']))
+      expect(new Set(await idsOf(hits))).toEqual(new Set(['e7', 'e300']))
       await indexRest()
     }
   })
@@ -170,7 +184,7 @@ describe('searchKeywords', () => {
       'terms:alpha AND gamma',
       "alpha' OR 1=1 -- gamma",
     ]) {
-      expect(new Set(ids(await searchKeywords(table, plan(query), { limit: 10 })))).toEqual(
+      expect(new Set(await idsOf(searchKeywords(table, plan(query), { limit: 10 })))).toEqual(
         new Set(['a', 'b']),
       )
     }
@@ -180,34 +194,35 @@ describe('searchKeywords', () => {
     await add({ a: `needle ${'x'.repeat(3000)}` })
     const query = `${Array.from({ length: 1500 }, (_, i) => `w${i}`).join(' ')} needle`
     expect(await searchKeywords(table, plan(query), { limit: 10 })).toEqual([])
-    expect(ids(await searchKeywords(table, plan(`${'x'.repeat(5000)}`), { limit: 10 }))).toEqual(['a'])
+    expect(await idsOf(searchKeywords(table, plan(`${'x'.repeat(5000)}`), { limit: 10 }))).toEqual(['a'])
   })
 })
 
-describe('scoreByIds', () => {
+describe('scoreByAddresses', () => {
   it('has the scores of the search, indexed or not', async () => {
     await add(corpus(0, 60))
     const expansions = [{ terms: ['kinas'], weight: 0.5 }]
     for (const _ of ['not indexed', 'indexed', 'partly']) {
       const hits = await searchKeywords(table, plan('cell growth', expansions), { limit: 100, tiers: false })
       const some = hits.filter((_, i) => i % 3 === 0)
-      const scores = await scoreByIds(table, plan('cell growth', expansions), [
-        ...ids(some),
-        'unknown',
-        "o'dd",
+      const scores = await scoreByAddresses(table, plan('cell growth', expansions), [
+        ...some.map(({ address }) => address),
+        // No row has these.
+        2n ** 40n,
+        2n ** 60n,
       ])
       expect(scores.size).toBe(some.length)
-      for (const { embeddingId, score } of some) expect(scores.get(embeddingId)).toBeCloseTo(score, 5)
+      for (const { address, score } of some) expect(scores.get(address)).toBeCloseTo(score, 5)
       if (!(await indexRest())) await add(corpus(60, 70))
     }
-    expect(await scoreByIds(table, plan('zebra'), ['e1'])).toEqual(new Map())
-    expect(await scoreByIds(table, plan('cell'), [])).toEqual(new Map())
+    expect(await scoreByAddresses(table, plan('zebra'), [1n])).toEqual(new Map())
+    expect(await scoreByAddresses(table, plan('cell'), [])).toEqual(new Map())
   })
 })
 
 describe('searchAllKeywords', () => {
   const search = async (keywords: string[], requireAll: boolean) =>
-    ids(await searchAllKeywords(table, keywords, 'english', { limit: 10, requireAll })).toSorted()
+    (await idsOf(searchAllKeywords(table, keywords, 'english', { limit: 10, requireAll }))).toSorted()
 
   it('needs any or all of the keywords, each with all of its words', async () => {
     await add({ a: 'neural networks', b: 'neural cells', c: 'network of cells', d: 'other' })

@@ -10,26 +10,15 @@ import {
 import { analyse } from '../../domain/keyword/analyse.ts'
 import type { Expansion } from '../../domain/keyword/similar.ts'
 import type { KeywordPlan } from '../../domain/keyword/vocabulary.ts'
-import { embeddingIdIn } from './embedding-table.ts'
+import { ADDRESS, type Hit } from './shown-rows.ts'
 import { TERMS } from './text-column.ts'
-
-export interface KeywordHit {
-  readonly embeddingId: string
-  /** BM25 (k1 1.2, b 0.75) over the store's rows. */
-  readonly score: number
-  /** The columns that were asked for. */
-  readonly row: Readonly<Record<string, unknown>>
-}
 
 export interface KeywordOptions {
   readonly limit: number
   /** SQL that rows must fulfil. */
   readonly where?: string | undefined
-  /** Columns to return beside the id. */
-  readonly columns?: readonly string[]
 }
 
-const ID = 'embedding_id'
 const INDEX = 'terms_idx'
 
 /** A keyword has no more distinct terms than this. */
@@ -59,7 +48,7 @@ export async function hasFullTextIndex(table: Table): Promise<boolean> {
 }
 
 /**
- * Rows by BM25, best first, equal scores by id.
+ * Rows by BM25 (k1 1.2, b 0.75) over the table, best first, equal scores in the table's order.
  *
  * With `tiers` no row that matches only by similar words ranks above one that holds a word of the query: such rows
  * follow after, their scores scaled below the others', until `limit` is reached. Without, similar words of those
@@ -69,7 +58,7 @@ export async function searchKeywords(
   table: Table,
   plan: KeywordPlan,
   options: KeywordOptions & { readonly tiers?: boolean },
-): Promise<KeywordHit[]> {
+): Promise<Hit[]> {
   if (plan.exact.length === 0) return []
   const exact = anyOf(plan.exact)
   const similar = plan.expansions.map(expansionQuery)
@@ -87,15 +76,15 @@ export async function searchKeywords(
  * The scores of these rows, on the scale of `searchKeywords` without tiers. Rows that match nothing are absent.
  * @param where the condition of that search, which all these rows fulfil
  */
-export async function scoreByIds(
+export async function scoreByAddresses(
   table: Table,
   plan: KeywordPlan,
-  ids: readonly string[],
+  addresses: readonly bigint[],
   where?: string,
-): Promise<Map<string, number>> {
-  if (plan.exact.length === 0 || ids.length === 0) return new Map()
+): Promise<Map<bigint, number>> {
+  if (plan.exact.length === 0 || addresses.length === 0) return new Map()
   const query = combine(Occur.Should, anyOf(plan.exact), plan.expansions.map(expansionQuery))
-  const asked = new Set(ids)
+  const asked = new Set(addresses)
   // LanceDB takes the statistics of rows that are not indexed from those that pass the condition.
   const stats = await table.indexStats(INDEX)
   const rows = (stats?.numIndexedRows ?? 0) + (stats?.numUnindexedRows ?? 0)
@@ -103,10 +92,12 @@ export async function scoreByIds(
   const hits = await search(
     table,
     query,
-    isSmall ? { limit: rows, where } : { limit: asked.size, where: embeddingIdIn([...asked]) },
+    isSmall
+      ? { limit: rows, where }
+      : { limit: asked.size, where: `${ADDRESS} IN (${[...asked].join(', ')})` },
   )
   return new Map(
-    hits.filter(({ embeddingId }) => asked.has(embeddingId)).map((hit) => [hit.embeddingId, hit.score]),
+    hits.filter(({ address }) => asked.has(address)).map(({ address, score }) => [address, score]),
   )
 }
 
@@ -120,7 +111,7 @@ export async function searchAllKeywords(
   keywords: readonly string[],
   language: string,
   options: KeywordOptions & { readonly requireAll: boolean },
-): Promise<KeywordHit[]> {
+): Promise<Hit[]> {
   const terms = keywords.map((keyword) =>
     [...new Set(analyse(keyword, language))].slice(0, MOST_TERMS_A_KEYWORD),
   )
@@ -161,21 +152,19 @@ function combine(occur: Occur, exact: FullTextQuery, similar: readonly FullTextQ
   ])
 }
 
-async function search(table: Table, query: FullTextQuery, options: KeywordOptions): Promise<KeywordHit[]> {
-  const columns = new Set([ID, ...(options.columns ?? [])])
-  let search = table
-    .query()
-    .fullTextSearch(query)
-    .select([...columns, '_score'])
-    .limit(options.limit)
+async function search(table: Table, query: FullTextQuery, options: KeywordOptions): Promise<Hit[]> {
+  let search = table.query().fullTextSearch(query).select(['_score']).withRowId().limit(options.limit)
   if (options.where !== undefined) search = search.where(options.where)
-  const rows: Record<string, unknown>[] = await search.toArray()
-  return rows
-    .map((row) => ({ embeddingId: String(row[ID]), score: Number(row._score), row }))
-    .sort((a, b) => b.score - a.score || (a.embeddingId < b.embeddingId ? -1 : 1))
+  const found = await search.toArrow()
+  const addresses = found.getChild(ADDRESS)
+  const scores = found.getChild('_score')
+  return Array.from(
+    { length: found.numRows },
+    (_, index): Hit => ({ address: addresses?.get(index), score: scores?.get(index) }),
+  ).sort((a, b) => b.score - a.score || (a.address < b.address ? -1 : 1))
 }
 
-function scaleBelow(hits: readonly KeywordHit[], ceiling: number | undefined): KeywordHit[] {
+function scaleBelow(hits: readonly Hit[], ceiling: number | undefined): Hit[] {
   const best = hits[0]?.score ?? 0
   const factor = ceiling === undefined || best <= ceiling ? 1 : ceiling / best
   return hits.map((hit) => ({ ...hit, score: hit.score * factor }))

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import type { StoreKey } from '../../queries/vector-stores.ts'
 import { keepDurable } from './durable-files.ts'
 import { createFullTextIndex, hasFullTextIndex } from './full-text.ts'
+import { ShownRows } from './shown-rows.ts'
 import { tableSchema } from './table-fields.ts'
 
 /** Where the tables are, for this process and for the one that looks after them. */
@@ -20,6 +21,8 @@ export interface RetrievalLocation {
 const METADATA_CACHE_BYTES = 64 * 1024 * 1024
 /** Tables that stay open. Opening one takes 0.1 ms on a disk and some requests on object storage. */
 const OPEN_TABLES = 256
+/** Memory for rows that searches found, of all stores. */
+const ROWS_BYTES = 64 * 1024 * 1024
 
 /** A table's folder; undefined on object storage. */
 export const folderOf = (uri: string, tableName: string): string | undefined =>
@@ -81,6 +84,8 @@ export class Retrieval {
   readonly #opening = new Map<string, Promise<Table | undefined>>()
   readonly #making = new Map<string, Promise<Table>>()
   readonly #readers = new Readers()
+  /** What searches read of the rows that they find. */
+  readonly rows = new ShownRows(ROWS_BYTES)
 
   constructor(db: Connection, uri: string) {
     this.#db = db

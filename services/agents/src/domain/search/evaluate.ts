@@ -1,9 +1,10 @@
 import type { Evaluation, EvaluationInput } from '../../contract/search.ts'
 import type { StoreKey } from '../../queries/vector-stores.ts'
 import type { AgentsContext } from '../context.ts'
+import type { Found } from './found.ts'
 import { measureRanking } from './metrics.ts'
 import { recommend } from './recommend.ts'
-import { DEFAULT_LIMIT, DEFAULT_VECTOR_WEIGHT, type Found, rankAll } from './search.ts'
+import { DEFAULT_LIMIT, DEFAULT_VECTOR_WEIGHT, rankAll } from './search.ts'
 
 /** How well a query finds what it should, by hybrid search and, where asked for, by the others. @throws AppError 400, 404 */
 export async function evaluateSearch(

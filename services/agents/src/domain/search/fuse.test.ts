@@ -3,49 +3,49 @@ import { describe, expect, it } from 'vitest'
 import { type Candidate, fuse } from './fuse.ts'
 
 const scored = (candidates: readonly Candidate[], weight: number) =>
-  fuse(candidates, weight).map(({ id, score }) => [id, score])
+  fuse(candidates, weight).map(({ address, score }) => [address, score])
 
 describe('fuse', () => {
   it('normalises both scores over all candidates and weighs them', () => {
     const candidates = [
-      { id: 'near', vector: 1, keyword: 0 },
-      { id: 'middle', vector: 0.75, keyword: 4 },
-      { id: 'matching', vector: 0.5, keyword: 8 },
+      { address: 1n, vector: 1, keyword: 0 },
+      { address: 2n, vector: 0.75, keyword: 4 },
+      { address: 3n, vector: 0.5, keyword: 8 },
     ]
     // Equal: the nearer one first.
     expect(scored(candidates, 0.5)).toEqual([
-      ['near', 0.5],
-      ['middle', 0.5],
-      ['matching', 0.5],
+      [1n, 0.5],
+      [2n, 0.5],
+      [3n, 0.5],
     ])
     expect(scored(candidates, 0.75)).toEqual([
-      ['near', 0.75],
-      ['middle', expect.closeTo(0.5, 12)],
-      ['matching', 0.25],
+      [1n, 0.75],
+      [2n, expect.closeTo(0.5, 12)],
+      [3n, 0.25],
     ])
   })
 
   it('takes nothing for the least keyword score, whatever the candidates’ least is', () => {
     const candidates = [
-      { id: 'a', vector: 1, keyword: 3 },
-      { id: 'b', vector: 0, keyword: 6 },
+      { address: 1n, vector: 1, keyword: 3 },
+      { address: 2n, vector: 0, keyword: 6 },
     ]
     expect(scored(candidates, 0)).toEqual([
-      ['b', 1],
-      ['a', 0.5],
+      [2n, 1],
+      [1n, 0.5],
     ])
   })
 
   it('has nothing to tell apart among equals: all are as good as the best', () => {
-    const equal = ['b', 'a'].map((id) => ({ id, vector: 0.6, keyword: 2 }))
+    const equal = [2n, 1n].map((address) => ({ address, vector: 0.6, keyword: 2 }))
     expect(scored(equal, 0.7)).toEqual([
-      ['a', 1],
-      ['b', 1],
+      [1n, 1],
+      [2n, 1],
     ])
     const wordless = equal.map((candidate) => ({ ...candidate, keyword: 0 }))
     expect(scored(wordless, 0.7)).toEqual([
-      ['a', 0.7],
-      ['b', 0.7],
+      [1n, 0.7],
+      [2n, 0.7],
     ])
     expect(fuse([], 0.5)).toEqual([])
   })
@@ -60,9 +60,12 @@ describe('fuse', () => {
         fc.array(candidate, { maxLength: 30 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         (items, weight) => {
-          const candidates = items.map((item, index) => ({ ...item, id: `id${index}` }))
+          const candidates = items.map((item, index) => ({ ...item, address: BigInt(index) }))
           const fused = fuse(candidates, weight)
-          expect(fused.map(({ id }) => id).sort()).toEqual(candidates.map(({ id }) => id).sort())
+          expect(new Set(fused.map(({ address }) => address))).toEqual(
+            new Set(candidates.map(({ address }) => address)),
+          )
+          expect(fused).toHaveLength(candidates.length)
           const scores = fused.map(({ score }) => score)
           for (const score of scores) expect(score >= 0 && score <= 1).toBe(true)
           expect(scores).toEqual(scores.toSorted((a, b) => b - a))
@@ -82,12 +85,16 @@ describe('fuse', () => {
         fc.array(pair, { minLength: 2, maxLength: 20 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         (pairs, weight) => {
-          const candidates = pairs.map(([vector, keyword], index) => ({ id: `id${index}`, vector, keyword }))
-          const scores = new Map(fuse(candidates, weight).map(({ id, score }) => [id, score]))
+          const candidates = pairs.map(([vector, keyword], index) => ({
+            address: BigInt(index),
+            vector,
+            keyword,
+          }))
+          const scores = new Map(fuse(candidates, weight).map(({ address, score }) => [address, score]))
           for (const a of candidates) {
             for (const b of candidates) {
               if (a.vector < b.vector || a.keyword < b.keyword) continue
-              expect(scores.get(a.id)).toBeGreaterThanOrEqual(scores.get(b.id) ?? 9)
+              expect(scores.get(a.address)).toBeGreaterThanOrEqual(scores.get(b.address) ?? 9)
             }
           }
         },

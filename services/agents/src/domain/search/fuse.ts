@@ -1,6 +1,7 @@
 /** An item that at least one of two searches found, with the scores of both. */
 export interface Candidate {
-  readonly id: string
+  /** Its address in the table. */
+  readonly address: bigint
   /** (1 + cosine) / 2. */
   readonly vector: number
   /** BM25; 0 where nothing matches. */
@@ -8,7 +9,7 @@ export interface Candidate {
 }
 
 export interface Fused {
-  readonly id: string
+  readonly address: bigint
   /** 0 to 1. */
   readonly score: number
 }
@@ -22,7 +23,7 @@ function scaleOf(least: number, greatest: number): (value: number) => number {
 /**
  * Weighted sum of two scores, each min-max normalised over all candidates; the keyword score's minimum counts as 0.
  * @param vectorWeight share of the vector score, 0 to 1
- * @returns best first; equal ones by their vector score, then by id, so that the order is always the same
+ * @returns best first; equal ones by their vector score, then by address, so that the order is always the same
  */
 export function fuse(candidates: readonly Candidate[], vectorWeight: number): Fused[] {
   let least = Number.POSITIVE_INFINITY
@@ -36,12 +37,12 @@ export function fuse(candidates: readonly Candidate[], vectorWeight: number): Fu
   const vectorScale = scaleOf(least, greatest)
   const keywordScale = scaleOf(0, best)
   return candidates
-    .map(({ id, vector, keyword }) => ({
-      id,
+    .map(({ address, vector, keyword }) => ({
+      address,
       vector,
       // Two shares can come to a little more than 1.
       score: Math.min(1, vectorWeight * vectorScale(vector) + (1 - vectorWeight) * keywordScale(keyword)),
     }))
-    .sort((a, b) => b.score - a.score || b.vector - a.vector || (a.id < b.id ? -1 : 1))
-    .map(({ id, score }) => ({ id, score }))
+    .sort((a, b) => b.score - a.score || b.vector - a.vector || (a.address < b.address ? -1 : 1))
+    .map(({ address, score }) => ({ address, score }))
 }
