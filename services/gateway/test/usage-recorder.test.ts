@@ -166,3 +166,25 @@ test('two platforms in one data folder charge every call once', async () => {
   await ask(one.platform.url)
   expect((await one.usage(61))[0]).toMatchObject({ requests: 61, promptTokens: 1220 })
 })
+
+test.each(['record', 'forget'] as const)(
+  'closing tries once more when the connection breaks after a %s',
+  async (broken) => {
+    const store = storeOf()
+    let breaks = 1
+    const recorder = recorderOf({
+      ...store,
+      [broken]: async (...args: Parameters<UsageStore['record']>) => {
+        await store[broken](...args)
+        if (breaks-- > 0) throw new Error('Connection terminated')
+      },
+    })
+    call(recorder)
+    call(recorder)
+    await recorder.close()
+    expect(sum('requests')).toBe(2)
+    expect(await readdir(folder)).toEqual([])
+    const { rows: journals } = await platform.pool.query('SELECT journal_id FROM gateway.usage_journals')
+    expect(journals).toEqual([])
+  },
+)

@@ -196,23 +196,32 @@ export class UsageRecorder {
     if (batch === undefined) return
     const { segment, offset, rows, isLast } = batch
     if (rows.length > 0) await this.#options.store.record(segment.id, offset, rows)
-    this.#batch = undefined
+    // The rest may be tried again; to record after the mark is forgotten would charge twice.
+    this.#batch = isLast ? { ...batch, rows: [] } : undefined
     if (segment === this.#segment) this.#flushedBytes = offset
     else this.#rotatedBytes = 0
     if (!isLast) return
     segment.remove()
     await this.#options.store.forget(segment.id)
+    this.#batch = undefined
   }
 
   /** Flushes and removes the journal; where the database is away, the next process takes the journal over. */
   async close(): Promise<void> {
     await this.#stop()
     try {
-      await this.flush()
-      this.#batch = this.#cutBatch(true)
-      await this.#settleBatch()
+      // A connection that broke while it lay idle fails once.
+      await this.#closeSegment().catch(() => this.#closeSegment())
     } finally {
       this.#segment.close()
     }
+  }
+
+  async #closeSegment(): Promise<void> {
+    if (this.#batch?.segment !== this.#segment || !this.#batch.isLast) {
+      await this.flush()
+      this.#batch = this.#cutBatch(true)
+    }
+    await this.#settleBatch()
   }
 }
