@@ -53,10 +53,10 @@ const SEARCHES_A_CORE = 8
 const UPLOADS_A_SPACE = 8
 
 /**
- * Numbers of vectors a second and core that a store takes while it is searched: 260 rows of 1,536. Reading, writing and
+ * Numbers of vectors a second and core that a store takes while it is searched: 130 rows of 1,536. Reading, writing and
  * indexing them leaves most of the time to the searches; nothing but the searches' wait tells how much they need.
  */
-const NUMBERS_A_CORE = 400_000
+const NUMBERS_A_CORE = 200_000
 
 const locationOf = ({ env, dataDir }: Pick<AgentsDeps, 'env' | 'dataDir'>): RetrievalLocation => ({
   uri: env.ATRIUM_RETRIEVAL_URI ?? path.join(dataDir, 'retrieval'),

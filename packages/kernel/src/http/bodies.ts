@@ -76,8 +76,16 @@ async function* chunksOf(payload: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-/** Bytes that are copied at once where memory of both sides begins at a multiple of so many. */
-const WORD = 8
+/**
+ * Copies a chunk in two halves: a part of a buffer is copied by Node.js, a whole one by V8, which takes five times as
+ * long where the memory is shared between threads.
+ */
+function copyInto(body: Buffer, chunk: Buffer, at: number): void {
+  const half = chunk.length >>> 1
+  chunk.copy(body, at, 0, half)
+  chunk.copy(body, at + half, half)
+}
+
 /** What a body gets at first whose length nobody announced. */
 const FIRST_BYTES = 65_536
 
@@ -95,25 +103,22 @@ export async function readBody(
 ): Promise<Buffer | undefined> {
   const announced = payload.headers['content-length']
   if (Number(announced) > limit) throw tooLarge(limit)
-  let body = memory.take((announced === undefined ? FIRST_BYTES : Number(announced)) + WORD)
-  let start = 0
+  let body = memory.take(announced === undefined ? FIRST_BYTES : Number(announced))
   let end = 0
   try {
     for await (const chunk of chunksOf(payload)) {
-      // The first chunk shares its memory with the headers. Those behind it are to lie as they do in their own.
-      if (end === 0) start = end = -chunk.length & (WORD - 1)
-      if (end - start + chunk.length > limit) {
+      if (end + chunk.length > limit) {
         // The rest is read and forgotten: a connection that breaks off shows no answer.
         payload.resume()
         throw tooLarge(limit)
       }
       if (end + chunk.length > body.length) {
-        const grown = memory.take(Math.min(limit + WORD, 2 * (end + chunk.length)))
+        const grown = memory.take(Math.min(limit, 2 * (end + chunk.length)))
         body.copy(grown, 0, 0, end)
         memory.giveBack(body)
         body = grown
       }
-      body.set(chunk, end)
+      copyInto(body, chunk, end)
       end += chunk.length
       release(chunk)
     }
@@ -121,7 +126,7 @@ export async function readBody(
     memory.giveBack(body)
     throw error
   }
-  if (end > start) return body.subarray(start, end)
+  if (end > 0) return body.subarray(0, end)
   memory.giveBack(body)
   return undefined
 }

@@ -64,6 +64,23 @@ describe('rows of numbers', () => {
     expect(found?.rows.values).toEqual(values)
   })
 
+  test('may take more text than WebAssembly sees at once, shared with another thread too', () => {
+    const rows = Array.from({ length: 211 }, (_, row) =>
+      Array.from({ length: 512 }, (_, index) => Math.fround(Math.sin(row * 512 + index))),
+    )
+    const text = JSON.stringify(rows)
+    const shared = Buffer.from(new SharedArrayBuffer(text.length + 3))
+    shared.write(`   ${text}`)
+    const found = readFloatRows(shared, 3, 512, 1000)
+    expect(found?.end).toBe(shared.length)
+    expect(found?.rows.values).toEqual(Float32Array.from(rows.flat()))
+  })
+
+  test('are left to others where one is longer than WebAssembly sees', () => {
+    expect(read(`[[1,${' '.repeat(300_000)}2]]`, 2)).toBeUndefined()
+    expect(read(`[[1,2],[1,${' '.repeat(260_000)}2]]`, 2)?.rows.count).toBe(2)
+  })
+
   test.each([
     '[]',
     '[[]]',

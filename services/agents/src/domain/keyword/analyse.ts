@@ -65,10 +65,13 @@ export function analyseInto(text: string, language: string, words: Map<string, s
   const known = stemsOf(language)
   const terms: string[] = []
   for (const word of wordsOf(text, false)) {
-    const stem = known.of(word)
-    if (stem === LEFT_OUT) continue
+    let stem = words.get(word)
+    if (stem === undefined) {
+      stem = known.of(word)
+      if (stem === LEFT_OUT) continue
+      words.set(word, stem)
+    }
     terms.push(stem)
-    if (!words.has(word)) words.set(word, stem)
   }
   return terms
 }
