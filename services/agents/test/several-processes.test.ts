@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { randomFrom, startTestPlatform, type TestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tableNameOf } from '../src/adapters/lancedb/retrieval.ts'
 import { Tidier } from '../src/adapters/upkeep/tidier.ts'
-import type { TidyTask } from '../src/adapters/upkeep/tidy.ts'
+import type { Tidied, TidyTask } from '../src/adapters/upkeep/tidy.ts'
 import { takeLease } from '../src/queries/upkeep.ts'
 import type { StoreKey } from '../src/queries/vector-stores.ts'
 import { type Engine, engineOf, retrievalFolder } from './engine.ts'
@@ -205,6 +209,28 @@ describe('upkeep by several processes', () => {
       )
       .toEqual({ holder: null, dirty_since: null })
     expect((await engine.state(key)).textTail).toBeLessThan(100)
+  })
+
+  it('leaves no file of what it was at when the store was deleted through another', async () => {
+    const key = await storeWithTail()
+    const folder = path.join(retrievalFolder(first), `${tableNameOf(key)}.lance`)
+    class LateTidier extends SlowTidier {
+      override async tidy(task: TidyTask): Promise<Tidied> {
+        await super.tidy(task).catch(() => {})
+        await mkdir(path.join(folder, '_indices'), { recursive: true })
+        await writeFile(path.join(folder, '_indices', 'part'), 'an index')
+        this.begun.push('written')
+        throw new Error('the table is gone')
+      }
+    }
+    const tidier = new LateTidier(engine.location)
+    engine.upkeep(quick, tidier).noteWrite(key, { isSearched: true })
+    await expect.poll(() => tidier.begun.length).toBe(1)
+    await b.demand(200, 'DELETE', `/${key.vectorStoreId}`)
+    await expect.poll(() => existsSync(folder)).toBe(false)
+    tidier.go.resolve()
+    await expect.poll(() => tidier.begun.length, { timeout: 20_000 }).toBe(2)
+    await expect.poll(() => existsSync(folder)).toBe(false)
   })
 
   it('goes on after a holder has died', async () => {

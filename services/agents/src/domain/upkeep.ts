@@ -246,6 +246,8 @@ export class Upkeep {
     } finally {
       clearInterval(renewal)
       await this.#release(key, holder, lease, done, { isSeenTo, deletions })
+      // A store that was deleted meanwhile: work that was under way has written files after the deletion.
+      if ((await selectVectorStore(db, key)) === undefined) await this.#drop(key)
     }
     return true
   }
