@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { every } from '@atrium/kernel/lifecycle'
 import type { Logger } from '@atrium/kernel/log'
 import type { KeyHolder, UsageRow } from '../ports.ts'
@@ -6,6 +7,8 @@ import { costOf, type Price, type Usage } from './price.ts'
 import { UsageSeries } from './usage-series.ts'
 
 const FLUSH_EVERY_MS = 250
+/** How long connections take to end that the database server ends. */
+const BROKEN_MS = 500
 const DAY_MS = 86_400_000
 export const SEGMENT_BYTES = 16 * 1024 * 1024
 
@@ -210,8 +213,11 @@ export class UsageRecorder {
   async close(): Promise<void> {
     await this.#stop()
     try {
-      // A connection that broke while it lay idle fails once.
-      await this.#closeSegment().catch(() => this.#closeSegment())
+      await this.#closeSegment().catch(async () => {
+        // Connections that are just breaking fail once each; then there are new ones.
+        await delay(BROKEN_MS)
+        await this.#closeSegment()
+      })
     } finally {
       this.#segment.close()
     }
