@@ -20,21 +20,15 @@ const POWERS = memory.data<f64>([
 /** Offset of memory that is the caller's. */
 export const free: usize = __heap_base
 
-// @ts-ignore: decorator
-@inline
 function power(exponent: i32): f64 {
   return load<f64>(POWERS + ((<usize>exponent) << 3))
 }
 
-// @ts-ignore: decorator
-@inline
 function isDigit(byte: u32): bool {
   return byte - ZERO <= 9
 }
 
 /** Bytes from 0x30 to 0x39 have a high half of 3, also with 6 added to each; the others leave bits here. */
-// @ts-ignore: decorator
-@inline
 function nonDigits(word: u64): u64 {
   const high: u64 = 0xf0f0f0f0f0f0f0f0
   const three: u64 = 0x3030303030303030
@@ -42,8 +36,6 @@ function nonDigits(word: u64): u64 {
 }
 
 /** The value of eight digits, the first in the lowest byte. A byte of 0 is as good as the digit. */
-// @ts-ignore: decorator
-@inline
 function eightDigits(word: u64): f64 {
   const digits = word & 0x0f0f0f0f0f0f0f0f
   const pairs = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ff

@@ -224,10 +224,8 @@ export class UsageRecorder {
   }
 
   async #closeSegment(): Promise<void> {
-    if (this.#batch?.segment !== this.#segment || !this.#batch.isLast) {
-      await this.flush()
-      this.#batch = this.#cutBatch(true)
-    }
+    await this.flush()
+    this.#batch = this.#cutBatch(true)
     await this.#settleBatch()
   }
 }
