@@ -2,7 +2,7 @@ import { createDatabase, createPool, sql } from '@atrium/kernel/db'
 import { createLogger } from '@atrium/kernel/log'
 import { cloneTemplate } from '@atrium/testing'
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
-import { analyseQuery } from '../src/domain/keyword/analyse.ts'
+import { analyse, WordList } from '../src/domain/keyword/analyse.ts'
 import { createVocabulary, type StoreKey } from '../src/domain/keyword/vocabulary.ts'
 import type { AgentsTables } from '../src/queries/tables.ts'
 
@@ -36,7 +36,11 @@ afterAll(async () => {
   await database.drop()
 })
 
-const words = (text: string) => analyseQuery(text, 'english', 1000)
+const words = (text: string) => {
+  const list = new WordList()
+  analyse(text, 'english', list)
+  return list.joined()
+}
 const count = async (of: StoreKey): Promise<number> => {
   const { rows } = await sql<{ n: number }>`SELECT count(*)::int AS n FROM agents.vocabulary_words
     WHERE vector_store_id = ${of.vectorStoreId}`.execute(db)

@@ -4,10 +4,16 @@ import { invalidInput } from '@atrium/kernel/errors'
 function findNonFinite(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : ''
   if (typeof value !== 'object' || value === null) return undefined
-  const isArray = Array.isArray(value)
-  for (const [key, item] of Object.entries(value)) {
-    const found = findNonFinite(item)
-    if (found !== undefined) return `${isArray ? `[${key}]` : `.${key}`}${found}`
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const found = findNonFinite(value[index])
+      if (found !== undefined) return `[${index}]${found}`
+    }
+    return undefined
+  }
+  for (const key in value) {
+    const found = findNonFinite((value as Readonly<Record<string, unknown>>)[key])
+    if (found !== undefined) return `.${key}${found}`
   }
   return undefined
 }

@@ -14,7 +14,7 @@ import {
 import { MAX_BATCH } from '../../domain/embeddings/limits.ts'
 import { type EmbeddingBatch, readBatch } from '../../domain/embeddings/read-batch.ts'
 import { splitBody } from '../../domain/embeddings/split-body.ts'
-import { analyse } from '../../domain/keyword/analyse.ts'
+import { analyse, type JoinedWords } from '../../domain/keyword/analyse.ts'
 import { metadataColumns } from '../lancedb/metadata-column.ts'
 import { tableSchema, vectorType } from '../lancedb/table-fields.ts'
 import { analyseChunks, textColumns } from '../lancedb/text-column.ts'
@@ -35,8 +35,8 @@ export interface EncodingTask {
 export interface EncodedBatch {
   /** The rows as an Arrow IPC file. */
   readonly rows: Uint8Array
-  /** Distinct words with their stems, for the vocabulary. */
-  readonly words: ReadonlyMap<string, string>
+  /** For the vocabulary. */
+  readonly words: JoinedWords
   readonly ids: readonly string[]
   /** Body of the answer. */
   readonly answer: string

@@ -27,20 +27,30 @@ type Kind = keyof typeof KINDS
 // The index over labels keeps them in memory: a long value is there as its digest.
 const LONGEST_LABEL = 96
 
+/** What all labels of a path begin with. */
+export type LabelledPath = string & { readonly LabelledPath: never }
+
+export const labelledPath = (path: string): LabelledPath => `${escaped(path)}\u0001` as LabelledPath
+
 /** One entry of the column `facets`: unambiguous, whatever the path and the value hold. */
-export function labelOf(kind: Kind, path: string, value = ''): string {
-  const label = `${escaped(path)}\u0001${KINDS[kind]}${escaped(value)}`
+export function labelAt(path: LabelledPath, kind: Kind, value = ''): string {
+  const label = path + KINDS[kind] + escaped(value)
   return label.length <= LONGEST_LABEL ? label : `\u0002${hash('sha256', label, 'base64')}`
 }
 
 /** The label of a value at a path; equal values have equal labels. */
-export function valueLabel(path: string, value: Json): string {
-  if (typeof value === 'string') return labelOf('string', path, value)
+export function valueLabelAt(path: LabelledPath, value: Json): string {
+  if (typeof value === 'string') return labelAt(path, 'string', value)
   // Adding zero makes -0 the 0 that it equals.
-  if (typeof value === 'number') return labelOf('number', path, String(value + 0))
-  if (typeof value === 'boolean') return labelOf('boolean', path, value ? 't' : 'f')
-  return value === null ? labelOf('null', path) : labelOf('json', path, JSON.stringify(value))
+  if (typeof value === 'number') return labelAt(path, 'number', String(value + 0))
+  if (typeof value === 'boolean') return labelAt(path, 'boolean', value ? 't' : 'f')
+  return value === null ? labelAt(path, 'null') : labelAt(path, 'json', JSON.stringify(value))
 }
+
+export const labelOf = (kind: Kind, path: string, value?: string): string =>
+  labelAt(labelledPath(path), kind, value)
+
+export const valueLabel = (path: string, value: Json): string => valueLabelAt(labelledPath(path), value)
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these four are the separators
 const SEPARATOR = /[\u0000-\u0003]/

@@ -12,10 +12,13 @@ const VALUE = '\u0002'
  */
 const KEPT = 201
 
+/** What all entries of a path begin with. */
+export type OrderedPath = string & { readonly OrderedPath: never }
+
+export const orderedPath = (path: string): OrderedPath => (ENTRY + escaped(path) + VALUE) as OrderedPath
+
 /** One entry of the column `ordered`, without its end. */
-export function orderedEntry(path: string, value: string | number): string {
-  return `${ENTRY}${escaped(path)}${VALUE}${orderedText(value)}`
-}
+export const orderedAt = (path: OrderedPath, value: string | number): string => path + orderedText(value)
 
 /** Closes a row of the column `ordered`. */
 export const ORDERED_END = ENTRY
@@ -32,7 +35,22 @@ function orderedText(value: string | number): string {
   return high >= 0x80000000 ? `n${hex(~high)}${hex(~low)}` : `n${hex(high + 0x80000000)}${hex(low)}`
 }
 
-const hex = (word: number): string => (word >>> 0).toString(16).padStart(8, '0')
+const DIGITS = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+
+/** Eight digits; `toString(16)` takes ten times as long beyond 31 bits. */
+function hex(word: number): string {
+  const digit = (at: number) => DIGITS[(word >>> at) & 15] as number
+  return String.fromCharCode(
+    digit(28),
+    digit(24),
+    digit(20),
+    digit(16),
+    digit(12),
+    digit(8),
+    digit(4),
+    digit(0),
+  )
+}
 
 function cut(text: string): string {
   if (text.length <= KEPT) return text

@@ -1,7 +1,8 @@
 import { type Analyse, isIndexOf, type Json } from '../../domain/filter/filter.ts'
 import { isArray } from '../../domain/filter/metadata-tree.ts'
 import { labelOf, valueLabel } from './metadata-column-labels.ts'
-import { ORDERED_END, orderedEntry } from './metadata-column-order.ts'
+import { ORDERED_END } from './metadata-column-order.ts'
+import { type BatchEntries, isScalar, type PathEntries } from './metadata-column-scalars.ts'
 
 interface Labels {
   readonly facets: readonly string[]
@@ -23,10 +24,13 @@ interface Holder {
   readonly siblings: number
 }
 
-/** All that filters may find in one item's metadata. */
-export function labelsOf(tree: Json, analyse: Analyse, limit: number): Labels {
-  const walk = new LabelWalk(analyse, limit)
-  if (typeof tree === 'object' && tree !== null && !isArray(tree)) walk.fields('', tree as JsonFields)
+/**
+ * All that filters may find in one item's metadata.
+ * @param entries of the batch that the item is in, all analysed alike
+ */
+export function labelsOf(tree: Json, analyse: Analyse, limit: number, entries: BatchEntries): Labels {
+  const walk = new LabelWalk(analyse, limit, entries)
+  if (isHolder(tree)) walk.fields('', tree)
   const ordered = walk.ordered.size === 0 ? '' : [...walk.ordered].join('') + ORDERED_END
   return { facets: [...walk.facets], ordered, isCut: walk.isCut }
 }
@@ -39,9 +43,11 @@ class LabelWalk {
   readonly #analyse: Analyse
   #left: number
   readonly #limit: number
+  readonly #entries: BatchEntries
 
-  constructor(analyse: Analyse, limit: number) {
+  constructor(analyse: Analyse, limit: number, entries: BatchEntries) {
     this.#analyse = analyse
+    this.#entries = entries
     this.#limit = limit
     // Several visits may give the same labels: they are bounded too.
     this.#left = 4 * limit
@@ -53,10 +59,11 @@ class LabelWalk {
 
   /** The keys of an object outside of arrays: each path has one value. */
   fields(prefix: string, object: JsonFields): void {
-    for (const [key, value] of Object.entries(object)) {
+    for (const key in object) {
+      const value = object[key] as Json
       const path = prefix + key
       this.#value(path, value)
-      if (typeof value !== 'object' || value === null) continue
+      if (isScalar(value)) continue
       if (isArray(value)) this.#below(path, [{ value, isField: true }])
       else this.fields(`${path}.`, value as JsonFields)
     }
@@ -64,26 +71,26 @@ class LabelWalk {
 
   /** What equality, ranges and texts find at a path. */
   #value(path: string, value: Json): void {
-    this.facets.add(labelOf('exists', path))
-    this.#one(path, value)
-    if (typeof value === 'object' && value !== null && isArray(value)) {
-      this.facets.add(labelOf('array', path))
-      for (const item of value) {
-        if (this.isCut) return
-        this.#one(path, item)
-      }
+    const entries = this.#entries.at(path)
+    this.facets.add(entries.exists)
+    this.#one(entries, value)
+    if (isScalar(value) || !isArray(value)) return
+    this.facets.add(labelOf('array', path))
+    for (const item of value) {
+      if (this.isCut) return
+      this.#one(entries, item)
     }
   }
 
-  #one(path: string, value: Json): void {
+  #one(entries: PathEntries, value: Json): void {
     this.#left -= 1
-    this.facets.add(valueLabel(path, value))
-    if (typeof value === 'number' || typeof value === 'string') this.ordered.add(orderedEntry(path, value))
-    if (typeof value !== 'string') return
-    for (const term of this.#analyse(value)) {
-      this.facets.add(labelOf('term', path, term))
-      if (this.isCut) return
+    if (!isScalar(value)) {
+      this.facets.add(valueLabel(entries.path, value))
+      return
     }
+    const { labels, ordered } = entries.of(value, this.#analyse, this.#limit)
+    for (const label of labels) this.facets.add(label)
+    if (ordered !== undefined) this.ordered.add(ordered)
   }
 
   /** The paths below one that reaches an array, or goes through one. */
@@ -91,7 +98,7 @@ class LabelWalk {
     const holders: Holder[] = []
     const children = new Map<string, Reached[]>()
     for (const { value, isField } of reached) {
-      if (typeof value !== 'object' || value === null) {
+      if (isScalar(value)) {
         if (isField) this.facets.add(labelOf('plain', path))
       } else if (isArray(value)) {
         for (const [index, item] of value.entries()) {
@@ -119,8 +126,7 @@ class LabelWalk {
   }
 }
 
-const isHolder = (value: Json): value is JsonFields =>
-  typeof value === 'object' && value !== null && !isArray(value)
+const isHolder = (value: Json): value is JsonFields => !isScalar(value) && !isArray(value)
 
 const lacks = ({ object, siblings }: Holder, key: string): boolean =>
   !Object.hasOwn(object, key) && !isIndexOf(key, siblings)

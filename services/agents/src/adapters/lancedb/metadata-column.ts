@@ -1,9 +1,10 @@
 import { invalidInput } from '@atrium/kernel/errors'
-import { type Data, Field, List, makeData, Utf8 } from 'apache-arrow'
+import { type Data, Field, List, makeData, type Utf8 } from 'apache-arrow'
 import type { Analyse } from '../../domain/filter/filter.ts'
 import { isJsonWithin, METADATA_DEPTH, metadataTree } from '../../domain/filter/metadata-tree.ts'
+import { BatchEntries } from './metadata-column-scalars.ts'
 import { labelsOf } from './metadata-column-walk.ts'
-import { utf8Data } from './utf8-data.ts'
+import { utf8Data, utf8Field } from './utf8-data.ts'
 
 /** What the metadata of one item and of one batch may weigh. */
 export const METADATA_LIMITS = {
@@ -14,7 +15,7 @@ export const METADATA_LIMITS = {
   batchCharacters: 67_108_864,
 } as const
 
-const labelType = new List(new Field('item', new Utf8(), true))
+const labelType = new List(utf8Field('item', true))
 
 /**
  * The columns that metadata is kept in: `metadata`, its JSON as it goes out again; `facets`, a label for
@@ -22,9 +23,9 @@ const labelType = new List(new Field('item', new Utf8(), true))
  * text that ranges search.
  */
 export const METADATA_FIELDS = [
-  new Field('metadata', new Utf8(), true),
+  utf8Field('metadata', true),
   new Field('facets', labelType, false),
-  new Field('ordered', new Utf8(), false),
+  utf8Field('ordered', false),
 ] as const
 
 /**
@@ -38,7 +39,8 @@ export function metadataColumns(
   analyse: Analyse,
   at = 'body.metadata',
 ): readonly [Data<Utf8>, Data<List<Utf8>>, Data<Utf8>] {
-  const rows = items.map((item, index) => rowOf(item ?? null, analyse, `${at}[${index}]`))
+  const entries = new BatchEntries()
+  const rows = items.map((item, index) => rowOf(item ?? null, analyse, entries, () => `${at}[${index}]`))
   let weight = 0
   for (const row of rows) weight += row.weight
   if (weight > METADATA_LIMITS.batchCharacters) {
@@ -60,21 +62,26 @@ interface Row {
 
 const NONE: Row = { json: null, facets: [], ordered: '', weight: 0 }
 
-function rowOf(item: Readonly<Record<string, unknown>> | null, analyse: Analyse, at: string): Row {
+function rowOf(
+  item: Readonly<Record<string, unknown>> | null,
+  analyse: Analyse,
+  entries: BatchEntries,
+  at: () => string,
+): Row {
   if (item === null) return NONE
   if (!isJsonWithin(item, METADATA_LIMITS.depth)) {
-    throw invalidInput(at, `must be JSON of at most ${METADATA_LIMITS.depth} levels, its numbers doubles`)
+    throw invalidInput(at(), `must be JSON of at most ${METADATA_LIMITS.depth} levels, its numbers doubles`)
   }
   const json = JSON.stringify(item)
   if (json.length > METADATA_LIMITS.jsonLength) {
-    throw invalidInput(at, `must be at most ${METADATA_LIMITS.jsonLength} characters of JSON`)
+    throw invalidInput(at(), `must be at most ${METADATA_LIMITS.jsonLength} characters of JSON`)
   }
-  const found = labelsOf(metadataTree(item), analyse, METADATA_LIMITS.labels)
+  const found = labelsOf(metadataTree(item), analyse, METADATA_LIMITS.labels, entries)
   const ordered = found.ordered
   let weight = ordered.length
   for (const label of found.facets) weight += label.length
   if (found.isCut || weight > METADATA_LIMITS.labelCharacters) {
-    throw invalidInput(at, 'has too many different values and words to be found by filters')
+    throw invalidInput(at(), 'has too many different values and words to be found by filters')
   }
   return { json, facets: found.facets, ordered, weight }
 }

@@ -1,17 +1,17 @@
-import { type Data, Field, Utf8 } from 'apache-arrow'
-import { analyseInto } from '../../domain/keyword/analyse.ts'
-import { utf8Data } from './utf8-data.ts'
+import type { Data, Field } from 'apache-arrow'
+import { analyse, type JoinedWords, WordList } from '../../domain/keyword/analyse.ts'
+import { utf8Data, utf8Field } from './utf8-data.ts'
 
 /** The column that keyword searches read: a chunk's terms joined by a space, empty where it has none. */
 export const TERMS = 'terms'
 
-export const TEXT_FIELDS: readonly Field[] = [new Field(TERMS, new Utf8(), false)]
+export const TEXT_FIELDS: readonly Field[] = [utf8Field(TERMS, false)]
 
 export interface AnalysedChunks {
   /** The column's values, one per chunk. */
   readonly terms: readonly string[]
-  /** Distinct words of all chunks with their stems, for the store's vocabulary. */
-  readonly words: ReadonlyMap<string, string>
+  /** Words of all chunks, for the store's vocabulary. */
+  readonly words: JoinedWords
 }
 
 /** @param language of the store, as `languageOf` its metadata */
@@ -19,11 +19,11 @@ export function analyseChunks(
   chunks: readonly (string | null | undefined)[],
   language: string,
 ): AnalysedChunks {
-  const words = new Map<string, string>()
+  const list = new WordList()
   const terms = chunks.map((chunk) =>
-    chunk === null || chunk === undefined ? '' : analyseInto(chunk, language, words).join(' '),
+    chunk === null || chunk === undefined ? '' : analyse(chunk, language, list).join(' '),
   )
-  return { terms, words }
+  return { terms, words: list.joined() }
 }
 
 /** Arrow data in the order of `TEXT_FIELDS`. */

@@ -31,8 +31,7 @@ export function readVector(path: string, given: unknown, into: Float32Array): vo
 
 /** @throws AppError 400 when a vector has numbers that are not finite, or no direction */
 export function demandDirection(path: string, vector: Float32Array): void {
-  let squares = 0
-  for (let index = 0; index < vector.length; index++) squares += (vector[index] as number) ** 2
+  const squares = sumOfSquares(vector)
   // One sum tells of all of them; which one it is matters only then.
   if (!(squares <= LONGEST * LONGEST)) throw invalidInput(path, tooLong(vector))
   if (squares < SHORTEST * SHORTEST) {
@@ -41,6 +40,18 @@ export function demandDirection(path: string, vector: Float32Array): void {
       squares === 0 ? 'is all zeros: it has no direction' : 'is too short to have a direction',
     )
   }
+}
+
+/** Two sums at a time: an addition takes as long as it takes to begin four. */
+function sumOfSquares(vector: Float32Array): number {
+  const { length } = vector
+  let even = length % 2 === 1 ? (vector[length - 1] as number) ** 2 : 0
+  let odd = 0
+  for (let index = 1; index < length; index += 2) {
+    even += (vector[index - 1] as number) ** 2
+    odd += (vector[index] as number) ** 2
+  }
+  return even + odd
 }
 
 function tooLong(given: Float32Array): string {

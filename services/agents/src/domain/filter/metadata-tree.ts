@@ -8,7 +8,8 @@ export function isJsonWithin(value: unknown, levels: number): value is Json {
   if (typeof value === 'number') return Number.isFinite(value)
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value !== 'object' || levels === 0) return false
-  for (const child of Object.values(value)) if (!isJsonWithin(child, levels - 1)) return false
+  if (Array.isArray(value)) return value.every((child) => isJsonWithin(child, levels - 1))
+  for (const key in value) if (!isJsonWithin((value as JsonObject)[key], levels - 1)) return false
   return true
 }
 
@@ -19,20 +20,21 @@ export function isJsonWithin(value: unknown, levels: number): value is Json {
  * @param value at most `METADATA_DEPTH` levels, nothing but JSON
  */
 export function metadataTree(value: Json): Json {
-  if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed()
-  if (typeof value !== 'object' || value === null) return value
-  if (isArray(value)) {
-    const items = value.map(metadataTree)
-    return items.every((item, at) => item === value[at]) ? value : items
+  if (isTree(value)) return value
+  if (typeof value === 'string') return value.toWellFormed()
+  if (isArray(value)) return value.map(metadataTree)
+  return unfolded(Object.entries(value as JsonObject).map(([key, child]) => [key, metadataTree(child)]))
+}
+
+/** Whether filters see a value as it is. Nearly all metadata is so: this makes nothing. */
+function isTree(value: Json): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  if (isArray(value)) return value.every(isTree)
+  for (const key in value) {
+    if (key.includes('.') || !key.isWellFormed() || !isTree(value[key] as Json)) return false
   }
-  const entries = Object.entries(value)
-  let isChanged = false
-  for (const entry of entries) {
-    const child = metadataTree(entry[1])
-    isChanged ||= child !== entry[1] || entry[0].includes('.') || !entry[0].isWellFormed()
-    entry[1] = child
-  }
-  return isChanged ? unfolded(entries) : value
+  return true
 }
 
 // Array.isArray alone does not narrow a readonly array.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { analyse, analyseQuery, isLanguage, LANGUAGES, languageOf } from './analyse.ts'
+import { analyse, analyseQuery, isLanguage, LANGUAGES, languageOf, WordList } from './analyse.ts'
 
 describe('analyse', () => {
   it.each([
@@ -50,6 +50,16 @@ describe('analyse', () => {
     const words = Array.from({ length: 60_000 }, (_, i) => `word${i}s`)
     expect(analyse(words.join(' '), 'english')).toEqual(words.map((word) => word.slice(0, -1)))
     expect(analyse('word1s', 'english')).toEqual(['word1'])
+  })
+
+  it('lists each word once with its stem, on every list anew', () => {
+    for (const _batch of [1, 2]) {
+      const list = new WordList()
+      analyse('The cells, the cell: 42 cells', 'english', list)
+      analyse('Running cells', 'english', list)
+      expect(list.joined()).toEqual({ words: 'cells cell 42 running', stems: 'cell cell 42 run' })
+    }
+    expect(new WordList().joined()).toEqual({ words: '', stems: '' })
   })
 
   it('knows every language that it lists', () => {

@@ -11,8 +11,9 @@ import {
   selectEpochBegun,
   selectHeldStems,
   selectNearWords,
+  type WordRow,
 } from '../../queries/vocabulary.ts'
-import { analyseQuery } from './analyse.ts'
+import { analyseQuery, type JoinedWords } from './analyse.ts'
 import { KnownWords } from './known-words.ts'
 import { type Expansion, expand, lettersOf, mostEdits } from './similar.ts'
 
@@ -31,9 +32,9 @@ export interface KeywordPlan {
 export interface Vocabulary {
   /**
    * Notes the words of rows, before they are written: then the vocabulary never lacks a word that a row holds.
-   * @param words distinct words to their stems, as from `analyseChunks`
+   * @param words as from `analyseChunks`
    */
-  note(key: StoreKey, words: ReadonlyMap<string, string>): Promise<void>
+  note(key: StoreKey, words: JoinedWords): Promise<void>
   /** @param options fuzzy false leaves the expansions out */
   plan(
     key: StoreKey,
@@ -83,16 +84,20 @@ export function createVocabulary(db: AgentsDb, options: VocabularyOptions = {}):
     return found
   }
 
-  async function note(key: StoreKey, words: ReadonlyMap<string, string>): Promise<void> {
+  async function note(key: StoreKey, { words, stems }: JoinedWords): Promise<void> {
     const epoch = await currentEpoch(db, key)
-    if (epoch === undefined) return
-    const scope = `${key.vectorStoreId}/${epoch}`
-    const fresh = [...words.keys()].filter((word) => !noted.has(scope, word)).sort()
+    if (epoch === undefined || words === '') return
+    const ofEpoch = noted.of(`${key.vectorStoreId}/${epoch}`)
+    const stemAt = stems.split(' ')
+    const fresh: WordRow[] = []
+    for (const [at, word] of words.split(' ').entries()) {
+      if (!ofEpoch.has(word)) fresh.push({ word, stem: stemAt[at] ?? word, letters: lettersOf(word) })
+    }
+    fresh.sort((a, b) => (a.word < b.word ? -1 : 1))
     for (let i = 0; i < fresh.length; i += WORDS_AN_INSERT) {
       const part = fresh.slice(i, i + WORDS_AN_INSERT)
-      const rows = part.map((word) => ({ word, stem: words.get(word) ?? word, letters: lettersOf(word) }))
-      await insertWords(db, key, epoch, rows)
-      for (const word of part) noted.add(scope, word)
+      await insertWords(db, key, epoch, part)
+      for (const { word } of part) ofEpoch.add(word)
     }
   }
 
@@ -119,14 +124,12 @@ export function createVocabulary(db: AgentsDb, options: VocabularyOptions = {}):
       const begun = await selectEpochBegun(db, key)
       if (begun === undefined) return 'done'
       if (begun.age_ms < graceMs) return 'waiting'
-      const copied = new KnownWords()
+      const copied = new KnownWords().of(key.vectorStoreId)
       for await (const batch of readTerms()) {
-        const stems = new Set(
-          batch.flatMap((terms) => terms.split(' ')).filter((stem) => !copied.has('', stem)),
-        )
+        const stems = new Set(batch.flatMap((terms) => terms.split(' ')).filter((stem) => !copied.has(stem)))
         stems.delete('')
         if (stems.size > 0) await copyWords(db, key, begun.epoch, [...stems])
-        for (const stem of stems) copied.add('', stem)
+        for (const stem of stems) copied.add(stem)
       }
       await finishEpoch(db, key, begun.epoch)
       return 'done'
