@@ -44,6 +44,8 @@ interface Contender {
 async function direct<Result>(options: object): Promise<Result> {
   const script = path.join(import.meta.dirname, 'direct.ts')
   const { stdout } = await exec(process.execPath, [script, JSON.stringify(options)], { maxBuffer: 1e8 })
+  // LanceDB leaves its files to the operating system, the platform waits for the disk: not for what the other one left.
+  await exec('sync')
   return JSON.parse(stdout) as Result
 }
 

@@ -226,6 +226,18 @@ describe('filterSql', () => {
     )
   })
 
+  it('asks the index over labels, which LanceDB does not use for a column of another type than its own', async () => {
+    for (const input of [{ a: 1 }, { a: { $in: [1, 2] } }, { a: 1, b: 2 }, { $or: [{ a: 1 }, { b: 'x' }] }]) {
+      const where = filterSql(parseFilter(input), analyse)
+      expect(
+        await table
+          .query()
+          .where(where ?? '')
+          .explainPlan(),
+      ).toContain('ScalarIndexQuery')
+    }
+  })
+
   it('finds each value by itself', async () => {
     const values = [...STRINGS, ...NUMBERS, true, false, null]
     for (const [index, wanted] of values.entries()) {

@@ -34,6 +34,17 @@ describe('metadataColumns', () => {
     expect(columns.map((column) => column.length)).toEqual([2, 2, 2])
   })
 
+  it('has the same labels for a value in whatever row of whatever batch, and others for its look-alikes', () => {
+    const values = [1, '1', true, 'true', null, 'null', 't', 0, -0, 'x '.repeat(50)]
+    const together = columnsOf([...values, ...values].map((a) => ({ a })))
+    const alone = values.map((a) => columnsOf([{ a }]))
+    expect(together.facets).toEqual([...alone, ...alone].map(({ facets }) => facets[0]))
+    expect(together.ordered).toEqual([...alone, ...alone].map(({ ordered }) => ordered[0]))
+    const distinct = new Set(together.facets.map((labels) => labels.join()))
+    // 0 and -0 are equal.
+    expect(distinct.size).toBe(values.length - 1)
+  })
+
   it('has short labels for long values, so that an index over them stays small', () => {
     const { facets } = columnsOf([{ a: 'x'.repeat(10_000), ['k'.repeat(1000)]: 1 }])
     expect(Math.max(...(facets[0] ?? []).map((label) => label?.length ?? 0))).toBeLessThanOrEqual(96)

@@ -1,5 +1,5 @@
 import { invalidInput } from '@atrium/kernel/errors'
-import { type Data, Field, List, makeData, type Utf8 } from 'apache-arrow'
+import { type Data, Field, List, makeData, Utf8 } from 'apache-arrow'
 import type { Analyse } from '../../domain/filter/filter.ts'
 import { isJsonWithin, METADATA_DEPTH, metadataTree } from '../../domain/filter/metadata-tree.ts'
 import { BatchEntries } from './metadata-column-scalars.ts'
@@ -15,7 +15,8 @@ export const METADATA_LIMITS = {
   batchCharacters: 67_108_864,
 } as const
 
-const labelType = new List(utf8Field('item', true))
+// Compressed as LanceDB likes: it would not use the index over labels of another type than its own.
+const labelType = new List(new Field('item', new Utf8(), true))
 
 /**
  * The columns that metadata is kept in: `metadata`, its JSON as it goes out again; `facets`, a label for

@@ -30,7 +30,7 @@ export type Use = 'loading' | 'serving' | 'resting'
  */
 export const VECTOR_INDEX_ROWS = 5000
 /** A tail is indexed when it has so many rows, and this share of them all. */
-const SERVING_TAIL = { rows: 1000, share: 0.02 }
+const SERVING_TAIL = { rows: 700, share: 0.014 }
 /** While a store is being loaded, indexing would take half of the time: it can wait until somebody needs it. */
 const LOADING_TAIL = { rows: 50_000, share: 0.5 }
 const RESTING_TAIL = { rows: 100, share: 0.002 }
