@@ -16,6 +16,13 @@ export interface ScalarEntries {
 
 /** Longer strings are rarely in several rows. */
 const LONGEST_KEPT = 64
+/** Paths and values of a batch that are kept: a hostile one has millions, each of them once. */
+const MOST_KEPT = 50_000
+
+/** How many more a batch may keep. */
+interface Room {
+  left: number
+}
 
 /** What one path brings to the columns, in whatever row it is. */
 export class PathEntries {
@@ -23,10 +30,12 @@ export class PathEntries {
   readonly exists: string
   readonly #labelled: LabelledPath
   readonly #ordered: OrderedPath
+  readonly #room: Room
   readonly #kept = new Map<Scalar, ScalarEntries>()
 
-  constructor(path: string) {
+  constructor(path: string, room: Room) {
     this.path = path
+    this.#room = room
     this.#labelled = labelledPath(path)
     this.#ordered = orderedPath(path)
     this.exists = labelAt(this.#labelled, 'exists')
@@ -38,7 +47,7 @@ export class PathEntries {
     let found = this.#kept.get(value)
     if (found === undefined) {
       found = this.#make(value, analyse, most)
-      this.#kept.set(value, found)
+      if (this.#room.left-- > 0) this.#kept.set(value, found)
     }
     return found
   }
@@ -57,18 +66,16 @@ export class PathEntries {
   }
 }
 
-/**
- * The entries of a batch's rows, made once each: most keys are in all rows, and many have few values. Rows hold them
- * anyway, so that they take little memory for as long as the batch does.
- */
+/** The entries of a batch's rows, made once each: most keys are in all rows, and many have few values. */
 export class BatchEntries {
+  readonly #room: Room = { left: MOST_KEPT }
   readonly #paths = new Map<string, PathEntries>()
 
   at(path: string): PathEntries {
     let found = this.#paths.get(path)
     if (found === undefined) {
-      found = new PathEntries(path)
-      this.#paths.set(path, found)
+      found = new PathEntries(path, this.#room)
+      if (this.#room.left-- > 0) this.#paths.set(path, found)
     }
     return found
   }

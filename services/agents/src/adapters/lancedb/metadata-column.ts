@@ -41,12 +41,16 @@ export function metadataColumns(
   at = 'body.metadata',
 ): readonly [Data<Utf8>, Data<List<Utf8>>, Data<Utf8>] {
   const entries = new BatchEntries()
-  const rows = items.map((item, index) => rowOf(item ?? null, analyse, entries, () => `${at}[${index}]`))
   let weight = 0
-  for (const row of rows) weight += row.weight
-  if (weight > METADATA_LIMITS.batchCharacters) {
-    throw invalidInput(at, 'is too large for one batch; send fewer items at a time')
-  }
+  const rows = items.map((item, index) => {
+    const row = rowOf(item ?? null, analyse, entries, () => `${at}[${index}]`)
+    weight += row.weight
+    // At once: what is refused should not fill the memory first.
+    if (weight > METADATA_LIMITS.batchCharacters) {
+      throw invalidInput(at, 'is too large for one batch; send fewer items at a time')
+    }
+    return row
+  })
   return [
     utf8Data(rows.map((row) => row.json)),
     listData(rows.map((row) => row.facets)),
