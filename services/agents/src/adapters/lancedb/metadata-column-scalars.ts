@@ -1,10 +1,7 @@
-import type { Analyse, Json } from '../../domain/filter/filter.ts'
+import type { Analyse } from '../../domain/filter/filter.ts'
+import type { Scalar } from '../../domain/filter/metadata-tree.ts'
 import { type LabelledPath, labelAt, labelledPath, valueLabelAt } from './metadata-column-labels.ts'
 import { type OrderedPath, orderedAt, orderedPath } from './metadata-column-order.ts'
-
-export type Scalar = string | number | boolean | null
-
-export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null
 
 /** What a scalar at a path brings to the columns of its row. */
 export interface ScalarEntries {

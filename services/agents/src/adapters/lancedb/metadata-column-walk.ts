@@ -1,8 +1,8 @@
 import { type Analyse, isIndexOf, type Json } from '../../domain/filter/filter.ts'
-import { isArray } from '../../domain/filter/metadata-tree.ts'
+import { isArray, isScalar } from '../../domain/filter/metadata-tree.ts'
 import { labelOf, valueLabel } from './metadata-column-labels.ts'
 import { ORDERED_END } from './metadata-column-order.ts'
-import { type BatchEntries, isScalar, type PathEntries } from './metadata-column-scalars.ts'
+import type { BatchEntries, PathEntries } from './metadata-column-scalars.ts'
 
 interface Labels {
   readonly facets: readonly string[]

@@ -29,13 +29,17 @@ export function metadataTree(value: Json): Json {
 /** Whether filters see a value as it is. Nearly all metadata is so: this makes nothing. */
 function isTree(value: Json): boolean {
   if (typeof value === 'string') return value.isWellFormed()
-  if (typeof value !== 'object' || value === null) return true
+  if (isScalar(value)) return true
   if (isArray(value)) return value.every(isTree)
   for (const key in value) {
     if (key.includes('.') || !key.isWellFormed() || !isTree(value[key] as Json)) return false
   }
   return true
 }
+
+export type Scalar = string | number | boolean | null
+
+export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null
 
 // Array.isArray alone does not narrow a readonly array.
 export const isArray = (value: Json): value is readonly Json[] => Array.isArray(value)
