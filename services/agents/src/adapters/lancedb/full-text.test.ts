@@ -7,14 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { analyse, analyseQuery } from '../../domain/keyword/analyse.ts'
 import type { Expansion } from '../../domain/keyword/similar.ts'
 import type { KeywordPlan } from '../../domain/keyword/vocabulary.ts'
-import {
-  createFullTextIndex,
-  fullTextState,
-  hasFullTextIndex,
-  scoreByAddresses,
-  searchAllKeywords,
-  searchKeywords,
-} from './full-text.ts'
+import { scoreByAddresses, searchAllKeywords, searchKeywords } from './full-text.ts'
+import { createFullTextIndex, fullTextState, hasFullTextIndex } from './full-text-index.ts'
 import { ADDRESS, type Hit } from './shown-rows.ts'
 import { analyseChunks, TEXT_FIELDS } from './text-column.ts'
 

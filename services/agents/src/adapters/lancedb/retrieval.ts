@@ -5,9 +5,10 @@ import { Field, Schema, Utf8 } from 'apache-arrow'
 import { LRUCache } from 'lru-cache'
 import type { StoreKey } from '../../queries/vector-stores.ts'
 import { keepDurable } from './durable-files.ts'
-import { createFullTextIndex, hasFullTextIndex } from './full-text.ts'
+import { createFullTextIndex, hasFullTextIndex } from './full-text-index.ts'
 import { ShownRows } from './shown-rows.ts'
 import { tableSchema } from './table-fields.ts'
+import { TextTails } from './text-tails.ts'
 
 /** Where the tables are, for this process and for the one that looks after them. */
 export interface RetrievalLocation {
@@ -86,6 +87,8 @@ export class Retrieval {
   readonly #readers = new Readers()
   /** What searches read of the rows that they find. */
   readonly rows = new ShownRows(ROWS_BYTES)
+  /** What keyword searches need of rows that are not indexed yet. */
+  readonly tails = new TextTails()
 
   constructor(db: Connection, uri: string) {
     this.#db = db

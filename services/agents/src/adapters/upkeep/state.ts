@@ -1,5 +1,5 @@
 import type { Table } from '@lancedb/lancedb'
-import { fullTextState } from '../lancedb/full-text.ts'
+import { fullTextState } from '../lancedb/full-text-index.ts'
 
 export const VECTOR_INDEX = 'vector_idx'
 export const FACETS_INDEX = 'facets_idx'

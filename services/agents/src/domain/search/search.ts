@@ -1,6 +1,11 @@
 import type { Table } from '@lancedb/lancedb'
 import { filterSql } from '../../adapters/lancedb/filter-sql.ts'
-import { scoreByAddresses, searchAllKeywords, searchKeywords } from '../../adapters/lancedb/full-text.ts'
+import {
+  type KeywordOptions,
+  scoreByAddresses,
+  searchAllKeywords,
+  searchKeywords,
+} from '../../adapters/lancedb/full-text.ts'
 import { type Hit, readVectors } from '../../adapters/lancedb/shown-rows.ts'
 import { searchVectors, similarity } from '../../adapters/lancedb/vector-search.ts'
 import type {
@@ -83,12 +88,13 @@ export async function keywordSearch(
 ): Promise<Found[]> {
   const filter = input.metadataFilter === undefined ? undefined : parseKeywordFilter(input.metadataFilter)
   const store = await findStore(ctx, key)
-  const options = { limit: input.limit ?? DEFAULT_LIMIT, where: whereOf(store, filter) }
+  const { rows, tails } = ctx.retrieval
+  const options = { limit: input.limit ?? DEFAULT_LIMIT, where: whereOf(store, filter), tails }
   return inTable(ctx, store, async (table) => {
     const plan = await ctx.vocabulary.plan(key, input.queryText, store.language, {
       fuzzy: input.fuzzy ?? true,
     })
-    return foundBy(ctx.retrieval.rows, table, () => searchKeywords(table, plan, options))
+    return foundBy(rows, table, () => searchKeywords(table, plan, options))
   })
 }
 
@@ -104,6 +110,7 @@ export async function keywordFilterSearch(
     limit: input.limit ?? DEFAULT_LIMIT,
     where: whereOf(store, filter),
     requireAll: input.requireAllKeywords ?? false,
+    tails: ctx.retrieval.tails,
   }
   return inTable(ctx, store, (table) =>
     foundBy(ctx.retrieval.rows, table, () =>
@@ -133,18 +140,21 @@ async function rankHybrid(
 ): Promise<Hit[]> {
   const { text, vector, limit, vectorWeight, where } = query
   if (vectorWeight === 1) return rankByVector(table, query)
+  const { tails } = ctx.retrieval
   const plan = await ctx.vocabulary.plan(keyOf(store), text, store.language, { fuzzy: true })
-  if (vectorWeight === 0) return toShares(await searchKeywords(table, plan, { limit, where }))
+  if (vectorWeight === 0) return toShares(await searchKeywords(table, plan, { limit, where, tails }))
   const [near, matching] = await Promise.all([
     searchVectors(table, vector, { limit: CANDIDATES, where, refineFactor: 1 }),
-    searchKeywords(table, plan, { limit: CANDIDATES, where, tiers: false }),
+    searchKeywords(table, plan, { limit: CANDIDATES, where, tails, tiers: false }),
   ])
   const vectors = scoresOf(near)
   const keywords = scoresOf(matching)
   await Promise.all([
     addVectorScores(table, vector, vectors, keywords),
     // Fewer than asked for are all that match: then no other row does.
-    matching.length === CANDIDATES ? addKeywordScores(table, plan, where, vectors, keywords) : undefined,
+    matching.length === CANDIDATES
+      ? addKeywordScores(table, plan, { where, tails }, vectors, keywords)
+      : undefined,
   ])
   const candidates = [...vectors].map(([address, score]) => ({
     address,
@@ -177,11 +187,11 @@ async function addVectorScores(
 async function addKeywordScores(
   table: Table,
   plan: KeywordPlan,
-  where: string | undefined,
+  options: Omit<KeywordOptions, 'limit'>,
   vectors: Scores,
   keywords: Scores,
 ): Promise<void> {
-  const found = await scoreByAddresses(table, plan, lacking(keywords, vectors), where)
+  const found = await scoreByAddresses(table, plan, lacking(keywords, vectors), options)
   for (const [address, score] of found) keywords.set(address, score)
 }
 
@@ -250,7 +260,7 @@ export async function rankAll(
         hybrid: ofHybrid,
         vector: await foundBy(ctx.retrieval.rows, table, () => searchVectors(table, vector, options)),
         keyword: await foundBy(ctx.retrieval.rows, table, async () =>
-          toShares(await searchKeywords(table, plan, options)),
+          toShares(await searchKeywords(table, plan, { ...options, tails: ctx.retrieval.tails })),
         ),
       },
     ]

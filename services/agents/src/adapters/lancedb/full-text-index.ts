@@ -1,0 +1,36 @@
+import { Index, type Table } from '@lancedb/lancedb'
+import { TERMS } from './text-column.ts'
+
+const INDEX = 'terms_idx'
+
+/** Made on the empty table: rows are searched from the first on, indexed or not. The terms are ready for use. */
+export async function createFullTextIndex(table: Table): Promise<void> {
+  await table.createIndex(TERMS, {
+    name: INDEX,
+    config: Index.fts({
+      baseTokenizer: 'whitespace',
+      lowercase: false,
+      stem: false,
+      removeStopWords: false,
+      asciiFolding: false,
+      withPosition: false,
+      maxTokenLength: 4096,
+    }),
+  })
+}
+
+export async function hasFullTextIndex(table: Table): Promise<boolean> {
+  return (await table.listIndices()).some(({ name }) => name === INDEX)
+}
+
+export interface FullTextState {
+  readonly rows: number
+  /** Rows that each search reads through: about 0.7 ms per 100. */
+  readonly unindexed: number
+}
+
+export async function fullTextState(table: Table): Promise<FullTextState> {
+  const stats = await table.indexStats(INDEX)
+  const unindexed = stats?.numUnindexedRows ?? 0
+  return { rows: (stats?.numIndexedRows ?? 0) + unindexed, unindexed }
+}

@@ -1,0 +1,179 @@
+import { MatchQuery, type Table } from '@lancedb/lancedb'
+import { LRUCache } from 'lru-cache'
+import { fullTextState } from './full-text-index.ts'
+import { ADDRESS } from './shown-rows.ts'
+import { TERMS } from './text-column.ts'
+import { TextStatistics } from './text-statistics.ts'
+import { TailSegment, type TermWeights, TextTail } from './text-tail.ts'
+
+/** The engine reads fewer rows as fast, and more of them are soon indexed. */
+const ROWS = { least: 64, most: 5000 }
+/** Pairs of row and term, 40 bytes each, that one tail may have, and all of a process. */
+const PAIRS = { ofOne: 500_000, ofAll: 1_000_000 }
+/** Tables whose tails are remembered. */
+const TABLES = 1000
+/** A tail is read anew instead of being put together from more. */
+const MOST_SEGMENTS = 16
+/** Files that a tail may lie in. */
+const MOST_FRAGMENTS = 256
+/** Reading is followed by a pause so many times as long, however often the table is written to. */
+const PAUSE = 4
+
+/** What the full-text index does not hold at the table's present version. */
+export interface KnownTail {
+  readonly tail: TextTail
+  /** As `TextStatistics.weigh`. */
+  weigh(terms: Iterable<string>): Promise<TermWeights | undefined>
+}
+
+interface State {
+  readonly version: number
+  readonly segments: readonly TailSegment[]
+  /** Undefined where the engine is to read the tail. */
+  readonly known: KnownTail | undefined
+}
+
+interface Reader {
+  readonly statistics: TextStatistics
+  reading: Promise<void> | undefined
+  /** In milliseconds since the process began. */
+  notBefore: number
+}
+
+const sizeOf = ({ segments }: State): number => segments.reduce((sum, { size }) => sum + size, 1)
+
+/**
+ * The rows of each table that its full-text index does not hold yet, kept in memory, so that not every search reads
+ * them. No search waits for it: while a tail is unknown, for any reason, the engine reads it.
+ */
+export class TextTails {
+  readonly #states = new LRUCache<Table, State>({
+    max: TABLES,
+    maxSize: PAIRS.ofAll,
+    sizeCalculation: sizeOf,
+  })
+  readonly #readers = new WeakMap<Table, Reader>()
+
+  /** The tail at the table's present version; undefined where the engine has to read it. */
+  async at(table: Table): Promise<KnownTail | undefined> {
+    const version = await table.version()
+    const state = this.#states.get(table)
+    if (state?.version === version) return state.known
+    this.#readSoon(table)
+    return undefined
+  }
+
+  #readSoon(table: Table): void {
+    let reader = this.#readers.get(table)
+    if (reader === undefined) {
+      reader = { statistics: new TextStatistics(), reading: undefined, notBefore: 0 }
+      this.#readers.set(table, reader)
+    }
+    if (reader.reading === undefined && performance.now() >= reader.notBefore) {
+      reader.reading = this.#read(table, reader)
+    }
+  }
+
+  async #read(table: Table, reader: Reader): Promise<void> {
+    const began = performance.now()
+    try {
+      const state = await readState(table, reader.statistics, this.#states.peek(table)?.segments ?? [])
+      if (state !== undefined) this.#states.set(table, state)
+    } catch {
+      // The searches themselves meet the same trouble, and tell it.
+    }
+    const ended = performance.now()
+    reader.notBefore = ended + PAUSE * (ended - began)
+    reader.reading = undefined
+  }
+}
+
+/** @returns undefined when somebody wrote to the table meanwhile */
+async function readState(
+  table: Table,
+  statistics: TextStatistics,
+  before: readonly TailSegment[],
+): Promise<State | undefined> {
+  const version = await table.version()
+  const { rows, unindexed } = await fullTextState(table)
+  const indexed = rows - unindexed
+  const isOurs =
+    unindexed === 0 || (unindexed >= ROWS.least && unindexed <= ROWS.most && unindexed <= indexed)
+  const read = isOurs ? await readTail(table, indexed, unindexed, before) : undefined
+  if ((await table.version()) !== version) return undefined
+  if (read === undefined) return { version, segments: [], known: undefined }
+  const { segments, tail } = read
+  const weigh = (terms: Iterable<string>) => statistics.weigh(table, tail, terms, indexed)
+  return { version, segments, known: { tail, weigh } }
+}
+
+/**
+ * The rows that follow the first `indexed` ones. Indexed rows come first but for moments of a compaction: what was
+ * read is the tail when it has as many rows and no file of them is in the index.
+ * @returns undefined when they are not the tail, or too much for memory
+ */
+async function readTail(
+  table: Table,
+  indexed: number,
+  unindexed: number,
+  before: readonly TailSegment[],
+): Promise<{ segments: readonly TailSegment[]; tail: TextTail } | undefined> {
+  if (unindexed === 0) return { segments: [], tail: new TextTail([], new Set()) }
+  const addresses = await readAddresses(table, indexed)
+  const live = new Set(addresses)
+  if (live.size !== unindexed) return undefined
+  let kept = before.filter((segment) => segment.addresses.some((address) => live.has(address)))
+  if (kept.length >= MOST_SEGMENTS) kept = []
+  const old = new Set(kept.flatMap((segment) => segment.addresses))
+  let known = addresses.findIndex((address) => !old.has(address))
+  if (known === -1) known = addresses.length
+  // A compaction has moved some of them: no row may be in two segments.
+  if (addresses.slice(known).some((address) => old.has(address))) [kept, known] = [[], 0]
+  const segments = known === addresses.length ? kept : [...kept, await readSegment(table, indexed + known)]
+  if (segments.reduce((sum, { size }) => sum + size, 0) > PAIRS.ofOne) return undefined
+  if (await isIndexed(table, segments, live)) return undefined
+  return { segments, tail: new TextTail(segments, live) }
+}
+
+async function readAddresses(table: Table, offset: number): Promise<bigint[]> {
+  const found = await table.query().select([ADDRESS]).withRowId().offset(offset).toArrow()
+  return [...((found.getChild(ADDRESS)?.toArray() ?? []) as BigUint64Array)]
+}
+
+async function readSegment(table: Table, offset: number): Promise<TailSegment> {
+  const found = await table.query().select([TERMS]).withRowId().offset(offset).toArrow()
+  const addresses = (found.getChild(ADDRESS)?.toArray() ?? []) as BigUint64Array
+  const terms = found.getChild(TERMS)
+  return new TailSegment(
+    [...addresses],
+    Array.from({ length: found.numRows }, (_, row) => terms?.get(row) as string),
+  )
+}
+
+/** Whether any file of these rows is in the index, or that cannot be told: a file is in it whole or not at all. */
+async function isIndexed(
+  table: Table,
+  segments: readonly TailSegment[],
+  live: ReadonlySet<bigint>,
+): Promise<boolean> {
+  const samples = new Map<bigint, { address: bigint; term: string } | undefined>()
+  for (const { addresses, samples: terms } of segments) {
+    for (const [row, address] of addresses.entries()) {
+      const fragment = address >> 32n
+      const term = terms[row]
+      if (samples.get(fragment) !== undefined || !live.has(address)) continue
+      samples.set(fragment, term === undefined || term === '' ? undefined : { address, term })
+    }
+  }
+  const chosen = [...samples.values()].filter((sample) => sample !== undefined)
+  if (chosen.length < samples.size || chosen.length > MOST_FRAGMENTS) return true
+  const found = await table
+    .query()
+    .fullTextSearch(new MatchQuery(chosen.map(({ term }) => term).join(' '), TERMS))
+    .where(`${ADDRESS} IN (${chosen.map(({ address }) => address).join(', ')})`)
+    .select(['_score'])
+    .limit(1)
+    .fastSearch()
+    .toArrow()
+  return found.numRows > 0
+}
