@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 import { release } from '../memory.ts'
 import type { HttpServer } from './server.ts'
@@ -58,12 +58,20 @@ function refuseOtherTypes(scope: HttpServer): void {
   })
 }
 
-/** The connection ends with the answer: its client may go on sending what nobody wants. */
 const tooLarge = (limit: number): AppError =>
-  new AppError(413, 'body_too_large', `The body is larger than ${limit} bytes`, {
-    field: 'body',
-    headers: { connection: 'close' },
-  })
+  new AppError(413, 'body_too_large', `The body is larger than ${limit} bytes`, { field: 'body' })
+
+/** A rest of so many bytes is not worth reading for an answer that its client would see without. */
+const MOST_DROPPED = 1024 ** 3
+
+/**
+ * Leaves the connection open behind an answer to a body that was not read. Fastify closes it, and a client that is
+ * still sending sees a broken pipe instead of the answer. Node.js reads the rest and forgets it, for as long as a
+ * request may take.
+ */
+export function keepOpen(request: FastifyRequest, reply: FastifyReply): void {
+  if (!(Number(request.headers['content-length']) > MOST_DROPPED)) reply.removeHeader('connection')
+}
 
 /** @throws AppError 400 when the client goes away in the middle */
 async function* chunksOf(payload: IncomingMessage): AsyncGenerator<Buffer> {
@@ -107,11 +115,7 @@ export async function readBody(
   let end = 0
   try {
     for await (const chunk of chunksOf(payload)) {
-      if (end + chunk.length > limit) {
-        // The rest is read and forgotten: a connection that breaks off shows no answer.
-        payload.resume()
-        throw tooLarge(limit)
-      }
+      if (end + chunk.length > limit) throw tooLarge(limit)
       if (end + chunk.length > body.length) {
         const grown = memory.take(Math.min(limit, 2 * (end + chunk.length)))
         body.copy(grown, 0, 0, end)
@@ -124,6 +128,8 @@ export async function readBody(
     }
   } catch (error) {
     memory.giveBack(body)
+    // Read and forgotten, from here on: the loop has left the stream paused.
+    payload.resume()
     throw error
   }
   if (end > 0) return body.subarray(0, end)

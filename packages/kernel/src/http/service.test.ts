@@ -1,3 +1,5 @@
+import { request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import Type from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AppError } from '../errors.ts'
@@ -114,6 +116,29 @@ describe('a mounted service', () => {
   ])('refuses a body that is %s', async (_, body, headers, status, code) => {
     const answer = await call('POST', '/things/v1/things', body, headers)
     expect([answer.status, answer.body.oops.code]).toEqual([status, code])
+  })
+
+  it.each([
+    ['with its length', { 'content-length': 8_000_000 }, false],
+    ['in chunks', { 'transfer-encoding': 'chunked' }, false],
+    ['with a length that nobody would wait for', { 'content-length': 2 ** 31 }, true],
+  ])('lets a body be sent to its end that is too large, %s', async (_how, length, closes) => {
+    const { promise, resolve, reject } = Promise.withResolvers<{ status: number; closes: boolean }>()
+    const call = request(`${url}/things/v1/things`, { method: 'POST', headers: { ...json, ...length } })
+    call.on('error', reject).on('response', (response) => {
+      response.resume()
+      resolve({ status: response.statusCode ?? 0, closes: response.headers.connection === 'close' })
+    })
+    if (closes) call.flushHeaders()
+    else {
+      // Each piece after the answer is still taken.
+      for (let sent = 0; sent < 8; sent++) {
+        await new Promise((resolve) => call.write(' '.repeat(1_000_000), resolve))
+        await delay(5)
+      }
+      call.end()
+    }
+    expect(await promise).toEqual({ status: 413, closes })
   })
 
   it('answers 404 and 405 with Allow in the service’s shape, and 404 outside', async () => {

@@ -3,6 +3,7 @@ import scalar from '@scalar/fastify-api-reference'
 import type { FastifyError, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import findMyWay from 'find-my-way'
 import { AppError } from '../errors.ts'
+import { keepOpen } from './bodies.ts'
 import type { HttpServer } from './server.ts'
 
 /** The Fastify instance that a service adds its routes to. */
@@ -116,6 +117,7 @@ export async function mountService(app: HttpServer, options: ServiceOptions): Pr
           operationId: request.routeOptions.config?.operationId,
         }
         if (view.status >= 500) request.log.error({ err: error, requestId: request.id }, 'request failed')
+        keepOpen(request, reply)
         if (error instanceof AppError && error.headers !== undefined) reply.headers(error.headers)
         return reply
           .code(view.status)

@@ -1,5 +1,5 @@
 import { MatchQuery, type Table } from '@lancedb/lancedb'
-import { LRUCache } from 'lru-cache'
+import type { LRUCache } from 'lru-cache'
 import { inverseFrequency, meanLengthFrom, type ScoredOccurrence, saturation } from './bm25.ts'
 import { TERMS } from './text-column.ts'
 import { indexedTerms, type TermWeights, type TextTail } from './text-tail.ts'
@@ -8,27 +8,36 @@ import { indexedTerms, type TermWeights, type TextTail } from './text-tail.ts'
 const SAMPLED = 8
 /** Terms that one search looks up; each costs 1 ms of a core. */
 const MOST_LOOKUPS = 8
-/** Terms that are remembered. */
-const REMEMBERED = 20_000
 /** What was learnt is forgotten when the index has become so much larger or smaller. */
 const DRIFT = 1.2
 
-/** What the index says of a term. */
+/** What an index says of a term. */
 interface Known {
-  /** None: it did not hold the term when it had `indexed` rows. */
-  readonly samples: readonly ScoredOccurrence[]
+  /** Undefined: it did not hold the term when it had `indexed` rows. */
+  readonly sample: ScoredOccurrence | undefined
   readonly indexed: number
 }
+
+/** What is known of terms, of all tables together. */
+export type KnownTerms = LRUCache<string, Known>
+
+/** Numbers what is known together. */
+let begun = 0
 
 /**
  * What the terms of a table weigh, which the engine does not tell: learnt from the scores that it gives to rows in
  * searches for single terms. They are exact; what is remembered is as old as a fifth of the rows at most.
  */
 export class TextStatistics {
-  readonly #known = new LRUCache<string, Known>({ max: REMEMBERED })
+  readonly #known: KnownTerms
   readonly #asked = new Map<string, Promise<void>>()
+  #number = ++begun
   #indexed = 0
   #meanLength: number | undefined
+
+  constructor(known: KnownTerms) {
+    this.#known = known
+  }
 
   /**
    * Weights for those of the terms that the tail holds.
@@ -49,7 +58,7 @@ export class TextStatistics {
     if (meanLength === undefined || unknown.length > MOST_LOOKUPS) return undefined
     const weights = new Map<string, number>()
     for (const term of held) {
-      const [sample] = this.#known.get(term)?.samples ?? []
+      const sample = this.#known.get(this.#keyOf(term))?.sample
       const weight =
         sample === undefined
           ? inverseFrequency(indexed + tail.rows, tail.holding(term))
@@ -61,14 +70,18 @@ export class TextStatistics {
 
   #forgetOld(indexed: number): void {
     if (indexed < this.#indexed * DRIFT && indexed > this.#indexed / DRIFT) return
-    this.#known.clear()
+    this.#number = ++begun
     this.#meanLength = undefined
     this.#indexed = indexed
   }
 
   #isKnown(term: string, indexed: number): boolean {
-    const known = this.#known.get(term)
-    return known !== undefined && (known.samples.length > 0 || known.indexed === indexed)
+    const known = this.#known.get(this.#keyOf(term))
+    return known !== undefined && (known.sample !== undefined || known.indexed === indexed)
+  }
+
+  #keyOf(term: string): string {
+    return `${this.#number}/${term}`
   }
 
   async #lookUp(table: Table, term: string, indexed: number): Promise<void> {
@@ -97,8 +110,8 @@ export class TextStatistics {
         length: terms.length,
       }
     })
-    this.#known.set(term, { samples: samples.slice(0, 1), indexed })
     const [first] = samples
+    this.#known.set(this.#keyOf(term), { sample: first, indexed })
     for (const other of samples) {
       if (first !== undefined) this.#meanLength ??= meanLengthFrom(first, other)
     }

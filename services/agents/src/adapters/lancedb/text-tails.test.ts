@@ -200,6 +200,13 @@ describe('what is left to the engine', () => {
     expect(await isLeft()).toBe(true)
   })
 
+  it('is a tail whose texts are too long for memory', async () => {
+    await add(some('old', 200))
+    await table.optimize()
+    await add({ ...some('new', 70), huge: 'w '.repeat(4_100_000).trim() })
+    expect(await isLeft()).toBe(true)
+  })
+
   it('is a tail with rows whose index cannot be told, for they have no words', async () => {
     await add(some('old', 200))
     await table.optimize()

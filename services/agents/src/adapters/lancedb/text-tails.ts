@@ -3,15 +3,19 @@ import { LRUCache } from 'lru-cache'
 import { fullTextState } from './full-text-index.ts'
 import { ADDRESS } from './shown-rows.ts'
 import { TERMS } from './text-column.ts'
-import { TextStatistics } from './text-statistics.ts'
+import { type KnownTerms, TextStatistics } from './text-statistics.ts'
 import { TailSegment, type TermWeights, TextTail } from './text-tail.ts'
 
 /** The engine reads fewer rows as fast, and more of them are soon indexed. */
 const ROWS = { least: 64, most: 5000 }
 /** Pairs of row and term, 40 bytes each, that one tail may have, and all of a process. */
 const PAIRS = { ofOne: 500_000, ofAll: 1_000_000 }
+/** Letters of one tail's texts: they are all in memory while it is read. */
+const LETTERS = 8_000_000
 /** Tables whose tails are remembered. */
 const TABLES = 1000
+/** Terms of all tables whose weight is remembered. */
+const TERMS_OF_ALL = 100_000
 /** A tail is read anew instead of being put together from more. */
 const MOST_SEGMENTS = 16
 /** Files that a tail may lie in. */
@@ -53,6 +57,7 @@ export class TextTails {
     sizeCalculation: sizeOf,
   })
   readonly #readers = new WeakMap<Table, Reader>()
+  readonly #terms: KnownTerms = new LRUCache({ max: TERMS_OF_ALL })
 
   /** The tail at the table's present version; undefined where the engine has to read it. */
   async at(table: Table): Promise<KnownTail | undefined> {
@@ -66,7 +71,7 @@ export class TextTails {
   #readSoon(table: Table): void {
     let reader = this.#readers.get(table)
     if (reader === undefined) {
-      reader = { statistics: new TextStatistics(), reading: undefined, notBefore: 0 }
+      reader = { statistics: new TextStatistics(this.#terms), reading: undefined, notBefore: 0 }
       this.#readers.set(table, reader)
     }
     if (reader.reading === undefined && performance.now() >= reader.notBefore) {
@@ -129,7 +134,9 @@ async function readTail(
   if (known === -1) known = addresses.length
   // A compaction has moved some of them: no row may be in two segments.
   if (addresses.slice(known).some((address) => old.has(address))) [kept, known] = [[], 0]
-  const segments = known === addresses.length ? kept : [...kept, await readSegment(table, indexed + known)]
+  const fresh = known === addresses.length ? [] : await readSegments(table, indexed + known)
+  if (fresh === undefined) return undefined
+  const segments = [...kept, ...fresh]
   if (segments.reduce((sum, { size }) => sum + size, 0) > PAIRS.ofOne) return undefined
   if (await isIndexed(table, segments, live)) return undefined
   return { segments, tail: new TextTail(segments, live) }
@@ -140,14 +147,20 @@ async function readAddresses(table: Table, offset: number): Promise<bigint[]> {
   return [...((found.getChild(ADDRESS)?.toArray() ?? []) as BigUint64Array)]
 }
 
-async function readSegment(table: Table, offset: number): Promise<TailSegment> {
-  const found = await table.query().select([TERMS]).withRowId().offset(offset).toArrow()
-  const addresses = (found.getChild(ADDRESS)?.toArray() ?? []) as BigUint64Array
-  const terms = found.getChild(TERMS)
-  return new TailSegment(
-    [...addresses],
-    Array.from({ length: found.numRows }, (_, row) => terms?.get(row) as string),
-  )
+/** @returns undefined when the texts are too long */
+async function readSegments(table: Table, offset: number): Promise<TailSegment[] | undefined> {
+  const addresses: bigint[] = []
+  const terms: string[] = []
+  let letters = 0
+  for await (const batch of table.query().select([TERMS]).withRowId().offset(offset)) {
+    addresses.push(...((batch.getChild(ADDRESS)?.toArray() ?? []) as BigUint64Array))
+    for (const joined of batch.getChild(TERMS) ?? []) {
+      letters += joined.length
+      if (letters > LETTERS) return undefined
+      terms.push(joined)
+    }
+  }
+  return [new TailSegment(addresses, terms)]
 }
 
 /** Whether any file of these rows is in the index, or that cannot be told: a file is in it whole or not at all. */
