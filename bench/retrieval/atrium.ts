@@ -16,6 +16,7 @@ export interface Store {
   addBatch(vectors: Float32Array, from: number): Post
   query(vector: Float32Array, filter: Selection['filter']): Post
   keywordQuery(text: string): Post
+  hybridQuery(vector: Float32Array, text: string): Post
   rowsIn(answer: Buffer): number[]
   /** Waits until the background work is done; seconds that it took. */
   atRest(): Promise<number>
@@ -66,6 +67,10 @@ const storeAt = (at: string, folder: string, table: string, process: ChildProces
   keywordQuery: (queryText) => ({
     path: `${at}/keyword-search`,
     body: Buffer.from(JSON.stringify({ queryText })),
+  }),
+  hybridQuery: (vector, queryText) => ({
+    path: `${at}/hybrid-search`,
+    body: Buffer.from(JSON.stringify({ queryEmbedding: Array.from(vector), queryText })),
   }),
   rowsIn: (answer) =>
     (JSON.parse(answer.toString('utf8')) as { results: { metadata: { row: number } }[] }).results.map(

@@ -147,34 +147,33 @@ const BUSY_SECONDS = 12
 
 async function whileIngesting(contender: Contender, store: Store): Promise<string[]> {
   const batches = batchesOf(contender).slice(0, 20)
-  const byWords = loadOf(
-    contender,
-    queries.map((_, at) =>
-      store.keywordQuery(
-        textOf(ROWS + at)
-          .split(' ')
-          .slice(0, 4)
-          .join(' '),
-      ),
+  const wordsOf = (at: number): string =>
+    textOf(ROWS + at)
+      .split(' ')
+      .slice(0, 4)
+      .join(' ')
+  const kinds = {
+    vector: load(contender, undefined),
+    keyword: loadOf(
+      contender,
+      queries.map((_, at) => store.keywordQuery(wordsOf(at))),
     ),
-  )
-  const byVector = load(contender, undefined)
+    hybrid: loadOf(
+      contender,
+      queries.map((query, at) => store.hybridQuery(query, wordsOf(at))),
+    ),
+  }
   const lines: string[] = []
-  for (const [name, search, atOnce] of [
-    ['vector', byVector, 1],
-    ['vector', byVector, 4],
-    ['vector', byVector, 16],
-    ['keyword', byWords, 1],
-    ['keyword', byWords, 4],
-    ['keyword', byWords, 16],
-  ] as const) {
-    const quiet = await search(atOnce, SECONDS)
-    const until = performance.now() + BUSY_SECONDS * 1000
-    const ingestion = ingest(contender, endless(batches, until), 1)
-    const busy = await search(atOnce, delay(BUSY_SECONDS * 1000))
-    const times = (busy.p95 / quiet.p95).toFixed(1)
-    lines.push(row(name, atOnce, ms(quiet.p95), ms(busy.p95), times, `${count(await ingestion)} rows/s`))
-    await store.atRest()
+  for (const [name, search] of Object.entries(kinds)) {
+    for (const atOnce of [1, 4, 16]) {
+      const quiet = await search(atOnce, SECONDS)
+      const until = performance.now() + BUSY_SECONDS * 1000
+      const ingestion = ingest(contender, endless(batches, until), 1)
+      const busy = await search(atOnce, delay(BUSY_SECONDS * 1000))
+      const times = (busy.p95 / quiet.p95).toFixed(1)
+      lines.push(row(name, atOnce, ms(quiet.p95), ms(busy.p95), times, `${count(await ingestion)} rows/s`))
+      await store.atRest()
+    }
   }
   return lines
 }
