@@ -12,8 +12,6 @@ const ROWS = { least: 64, most: 5000 }
 const PAIRS = { ofOne: 500_000, ofAll: 1_000_000 }
 /** Letters of one tail's texts: they are all in memory while it is read. */
 const LETTERS = 8_000_000
-/** Tables whose tails are remembered. */
-const TABLES = 1000
 /** Terms of all tables whose weight is remembered. */
 const TERMS_OF_ALL = 100_000
 /** A tail is read anew instead of being put together from more. */
@@ -32,12 +30,16 @@ export interface KnownTail {
 
 interface State {
   readonly version: number
+  /** Rows of the index. */
+  readonly indexed: number
   readonly segments: readonly TailSegment[]
-  /** Undefined where the engine is to read the tail. */
-  readonly known: KnownTail | undefined
+  /** Undefined where the engine is to read it. */
+  readonly tail: TextTail | undefined
 }
 
 interface Reader {
+  /** The table's: a table that is opened again is another. */
+  readonly number: number
   readonly statistics: TextStatistics
   reading: Promise<void> | undefined
   /** In milliseconds since the process began. */
@@ -51,39 +53,46 @@ const sizeOf = ({ segments }: State): number => segments.reduce((sum, { size }) 
  * them. No search waits for it: while a tail is unknown, for any reason, the engine reads it.
  */
 export class TextTails {
-  readonly #states = new LRUCache<Table, State>({
-    max: TABLES,
-    maxSize: PAIRS.ofAll,
-    sizeCalculation: sizeOf,
-  })
+  /** By the reader's number: tables that nobody uses any more may go. */
+  readonly #states = new LRUCache<number, State>({ maxSize: PAIRS.ofAll, sizeCalculation: sizeOf })
   readonly #readers = new WeakMap<Table, Reader>()
+  #opened = 0
   readonly #terms: KnownTerms = new LRUCache({ max: TERMS_OF_ALL })
 
   /** The tail at the table's present version; undefined where the engine has to read it. */
   async at(table: Table): Promise<KnownTail | undefined> {
     const version = await table.version()
-    const state = this.#states.get(table)
-    if (state?.version === version) return state.known
-    this.#readSoon(table)
-    return undefined
+    const reader = this.#readerOf(table)
+    const state = this.#states.get(reader.number)
+    if (state?.version !== version) {
+      if (reader.reading === undefined && performance.now() >= reader.notBefore) {
+        reader.reading = this.#read(table, reader)
+      }
+      return undefined
+    }
+    const { tail, indexed } = state
+    if (tail === undefined) return undefined
+    return { tail, weigh: (terms) => reader.statistics.weigh(table, tail, terms, indexed) }
   }
 
-  #readSoon(table: Table): void {
-    let reader = this.#readers.get(table)
-    if (reader === undefined) {
-      reader = { statistics: new TextStatistics(this.#terms), reading: undefined, notBefore: 0 }
-      this.#readers.set(table, reader)
+  #readerOf(table: Table): Reader {
+    const found = this.#readers.get(table)
+    if (found !== undefined) return found
+    const reader: Reader = {
+      number: ++this.#opened,
+      statistics: new TextStatistics(this.#terms),
+      reading: undefined,
+      notBefore: 0,
     }
-    if (reader.reading === undefined && performance.now() >= reader.notBefore) {
-      reader.reading = this.#read(table, reader)
-    }
+    this.#readers.set(table, reader)
+    return reader
   }
 
   async #read(table: Table, reader: Reader): Promise<void> {
     const began = performance.now()
     try {
-      const state = await readState(table, reader.statistics, this.#states.peek(table)?.segments ?? [])
-      if (state !== undefined) this.#states.set(table, state)
+      const state = await readState(table, this.#states.peek(reader.number)?.segments ?? [])
+      if (state !== undefined) this.#states.set(reader.number, state)
     } catch {
       // The searches themselves meet the same trouble, and tell it.
     }
@@ -94,11 +103,7 @@ export class TextTails {
 }
 
 /** @returns undefined when somebody wrote to the table meanwhile */
-async function readState(
-  table: Table,
-  statistics: TextStatistics,
-  before: readonly TailSegment[],
-): Promise<State | undefined> {
+async function readState(table: Table, before: readonly TailSegment[]): Promise<State | undefined> {
   const version = await table.version()
   const { rows, unindexed } = await fullTextState(table)
   const indexed = rows - unindexed
@@ -106,10 +111,7 @@ async function readState(
     unindexed === 0 || (unindexed >= ROWS.least && unindexed <= ROWS.most && unindexed <= indexed)
   const read = isOurs ? await readTail(table, indexed, unindexed, before) : undefined
   if ((await table.version()) !== version) return undefined
-  if (read === undefined) return { version, segments: [], known: undefined }
-  const { segments, tail } = read
-  const weigh = (terms: Iterable<string>) => statistics.weigh(table, tail, terms, indexed)
-  return { version, segments, known: { tail, weigh } }
+  return { version, indexed, segments: read?.segments ?? [], tail: read?.tail }
 }
 
 /**
