@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const results = process.env.ATRIUM_TEST_RESULTS
@@ -11,8 +10,6 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    // Half of the time is waiting for processes, disks and clocks: one worker would leave a small machine idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
   },
 })
