@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { startTestPlatform, TEST_CREDENTIALS } from '@atrium/testing'
+import { freePort, startTestPlatform, TEST_CREDENTIALS } from '@atrium/testing'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../src/config.ts'
 import { startPlatform } from '../src/platform.ts'
@@ -58,7 +58,7 @@ describe('the platform', () => {
   })
 
   it('serves metrics on a port of their own', async () => {
-    const port = 20_000 + Math.floor(Math.random() * 20_000)
+    const port = await freePort()
     await using platform = await startTestPlatform({ env: { ATRIUM_METRICS_PORT: String(port) } })
     await platform.call('GET', '/portal/health')
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()

@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { freePort } from '@atrium/kernel/ports'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { createCaller } from './call.ts'
 import { cloneTemplate, TEST_CREDENTIALS } from './databases.ts'
 import { observe } from './observed.ts'
-import { freePort } from './ports.ts'
 import { platformFactory } from './registry.ts'
 
 declare module 'vitest' {

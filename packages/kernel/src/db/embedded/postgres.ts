@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { OperatorError } from '../../errors.ts'
+import { freePort } from '../../ports.ts'
 import { stopOrphan } from './orphan.ts'
 import { createUnprivilegedRunner, type UnprivilegedRunner } from './unprivileged.ts'
 
@@ -69,16 +69,6 @@ async function linkLibraries(native: string): Promise<void> {
     )
     if (missing) await symlink(relative, path.join(folder, target)).catch(() => {})
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  probe.listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 async function collect(child: ChildProcess): Promise<string> {
