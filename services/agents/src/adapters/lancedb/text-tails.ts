@@ -12,6 +12,8 @@ const ROWS = { least: 64, most: 5000 }
 const PAIRS = { ofOne: 500_000, ofAll: 1_000_000 }
 /** Letters of one tail's texts: they are all in memory while it is read. */
 const LETTERS = 8_000_000
+/** Tables whose tails are remembered. */
+const TABLES = 1000
 /** Terms of all tables whose weight is remembered. */
 const TERMS_OF_ALL = 100_000
 /** A tail is read anew instead of being put together from more. */
@@ -54,7 +56,11 @@ const sizeOf = ({ segments }: State): number => segments.reduce((sum, { size }) 
  */
 export class TextTails {
   /** By the reader's number: tables that nobody uses any more may go. */
-  readonly #states = new LRUCache<number, State>({ maxSize: PAIRS.ofAll, sizeCalculation: sizeOf })
+  readonly #states = new LRUCache<number, State>({
+    max: TABLES,
+    maxSize: PAIRS.ofAll,
+    sizeCalculation: sizeOf,
+  })
   readonly #readers = new WeakMap<Table, Reader>()
   #opened = 0
   readonly #terms: KnownTerms = new LRUCache({ max: TERMS_OF_ALL })
