@@ -2,14 +2,10 @@
 const K1 = 1.2
 const B = 0.75
 
-/** How often a row of so many terms holds a term. */
-export interface Occurrence {
+/** How often a row of so many terms holds a term, and the row's score in a search for the term alone. */
+export interface ScoredOccurrence {
   readonly times: number
   readonly length: number
-}
-
-/** An occurrence with the score that it gives its row in a search for the term alone. */
-export interface ScoredOccurrence extends Occurrence {
   readonly score: number
 }
 

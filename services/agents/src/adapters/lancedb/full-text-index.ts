@@ -1,5 +1,5 @@
 import { Index, type Table } from '@lancedb/lancedb'
-import { TERMS } from './text-column.ts'
+import { TERMS, TOO_LONG_TERM } from './text-column.ts'
 
 const INDEX = 'terms_idx'
 
@@ -14,7 +14,7 @@ export async function createFullTextIndex(table: Table): Promise<void> {
       removeStopWords: false,
       asciiFolding: false,
       withPosition: false,
-      maxTokenLength: 4096,
+      maxTokenLength: TOO_LONG_TERM,
     }),
   })
 }

@@ -5,6 +5,9 @@ import { utf8Data, utf8Field } from './utf8-data.ts'
 /** The column that keyword searches read: a chunk's terms joined by a space, empty where it has none. */
 export const TERMS = 'terms'
 
+/** The index leaves out terms of so many bytes of UTF-8. */
+export const TOO_LONG_TERM = 4096
+
 export const TEXT_FIELDS: readonly Field[] = [utf8Field(TERMS, false)]
 
 export interface AnalysedChunks {

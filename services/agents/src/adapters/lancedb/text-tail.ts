@@ -1,5 +1,6 @@
 import { saturation } from './bm25.ts'
 import type { Hit } from './shown-rows.ts'
+import { TOO_LONG_TERM } from './text-column.ts'
 
 /** Terms of which each counts so much. */
 export interface WeightedTerms {
@@ -21,9 +22,6 @@ export interface TermWeights {
   /** Of each term that the tail holds. */
   readonly inverseFrequency: ReadonlyMap<string, number>
 }
-
-/** The engine's index leaves out terms of so many bytes of UTF-8. */
-export const TOO_LONG_TERM = 4096
 
 /** The terms of a row that the index takes, from the column's text. */
 export const indexedTerms = (joined: string): string[] =>
@@ -94,16 +92,23 @@ interface Part {
  * their texts apart for each query: 0.3 ms of a core for 100 rows of 30 words, 0.9 ms where they have 200.
  */
 export class TextTail {
+  readonly segments: readonly TailSegment[]
   readonly #parts: readonly Part[]
   readonly #live: ReadonlySet<bigint>
 
   /** @param live addresses of the rows that are there, all of them in one segment each */
   constructor(segments: readonly TailSegment[], live: ReadonlySet<bigint>) {
+    this.segments = segments
     this.#live = live
     this.#parts = segments.map((segment) => {
       const alive = Uint8Array.from(segment.addresses, (address) => (live.has(address) ? 1 : 0))
       return { segment, alive: alive.includes(0) ? alive : undefined }
     })
+  }
+
+  /** Number of pairs of row and term in memory. */
+  get size(): number {
+    return this.segments.reduce((sum, { size }) => sum + size, 0)
   }
 
   get isEmpty(): boolean {

@@ -34,7 +34,6 @@ interface State {
   readonly version: number
   /** Rows of the index. */
   readonly indexed: number
-  readonly segments: readonly TailSegment[]
   /** Undefined where the engine is to read it. */
   readonly tail: TextTail | undefined
 }
@@ -48,8 +47,6 @@ interface Reader {
   notBefore: number
 }
 
-const sizeOf = ({ segments }: State): number => segments.reduce((sum, { size }) => sum + size, 1)
-
 /**
  * The rows of each table that its full-text index does not hold yet, kept in memory, so that not every search reads
  * them. No search waits for it: while a tail is unknown, for any reason, the engine reads it.
@@ -59,7 +56,7 @@ export class TextTails {
   readonly #states = new LRUCache<number, State>({
     max: TABLES,
     maxSize: PAIRS.ofAll,
-    sizeCalculation: sizeOf,
+    sizeCalculation: ({ tail }) => 1 + (tail?.size ?? 0),
   })
   readonly #readers = new WeakMap<Table, Reader>()
   #opened = 0
@@ -97,7 +94,7 @@ export class TextTails {
   async #read(table: Table, reader: Reader): Promise<void> {
     const began = performance.now()
     try {
-      const state = await readState(table, this.#states.peek(reader.number)?.segments ?? [])
+      const state = await readState(table, this.#states.peek(reader.number)?.tail?.segments ?? [])
       if (state !== undefined) this.#states.set(reader.number, state)
     } catch {
       // The searches themselves meet the same trouble, and tell it.
@@ -115,9 +112,9 @@ async function readState(table: Table, before: readonly TailSegment[]): Promise<
   const indexed = rows - unindexed
   const isOurs =
     unindexed === 0 || (unindexed >= ROWS.least && unindexed <= ROWS.most && unindexed <= indexed)
-  const read = isOurs ? await readTail(table, indexed, unindexed, before) : undefined
+  const tail = isOurs ? await readTail(table, indexed, unindexed, before) : undefined
   if ((await table.version()) !== version) return undefined
-  return { version, indexed, segments: read?.segments ?? [], tail: read?.tail }
+  return { version, indexed, tail }
 }
 
 /**
@@ -130,8 +127,8 @@ async function readTail(
   indexed: number,
   unindexed: number,
   before: readonly TailSegment[],
-): Promise<{ segments: readonly TailSegment[]; tail: TextTail } | undefined> {
-  if (unindexed === 0) return { segments: [], tail: new TextTail([], new Set()) }
+): Promise<TextTail | undefined> {
+  if (unindexed === 0) return new TextTail([], new Set())
   const addresses = await readAddresses(table, indexed)
   const live = new Set(addresses)
   if (live.size !== unindexed) return undefined
@@ -142,12 +139,13 @@ async function readTail(
   if (known === -1) known = addresses.length
   // A compaction has moved some of them: no row may be in two segments.
   if (addresses.slice(known).some((address) => old.has(address))) [kept, known] = [[], 0]
-  const fresh = known === addresses.length ? [] : await readSegments(table, indexed + known)
-  if (fresh === undefined) return undefined
-  const segments = [...kept, ...fresh]
-  if (segments.reduce((sum, { size }) => sum + size, 0) > PAIRS.ofOne) return undefined
-  if (await isIndexed(table, segments, live)) return undefined
-  return { segments, tail: new TextTail(segments, live) }
+  if (known < addresses.length) {
+    const fresh = await readSegment(table, indexed + known)
+    if (fresh === undefined) return undefined
+    kept = [...kept, fresh]
+  }
+  const tail = new TextTail(kept, live)
+  return tail.size > PAIRS.ofOne || (await isIndexed(table, tail)) ? undefined : tail
 }
 
 async function readAddresses(table: Table, offset: number): Promise<bigint[]> {
@@ -156,7 +154,7 @@ async function readAddresses(table: Table, offset: number): Promise<bigint[]> {
 }
 
 /** @returns undefined when the texts are too long */
-async function readSegments(table: Table, offset: number): Promise<TailSegment[] | undefined> {
+async function readSegment(table: Table, offset: number): Promise<TailSegment | undefined> {
   const addresses: bigint[] = []
   const terms: string[] = []
   let letters = 0
@@ -168,21 +166,17 @@ async function readSegments(table: Table, offset: number): Promise<TailSegment[]
       terms.push(joined)
     }
   }
-  return [new TailSegment(addresses, terms)]
+  return new TailSegment(addresses, terms)
 }
 
 /** Whether any file of these rows is in the index, or that cannot be told: a file is in it whole or not at all. */
-async function isIndexed(
-  table: Table,
-  segments: readonly TailSegment[],
-  live: ReadonlySet<bigint>,
-): Promise<boolean> {
+async function isIndexed(table: Table, tail: TextTail): Promise<boolean> {
   const samples = new Map<bigint, { address: bigint; term: string } | undefined>()
-  for (const { addresses, samples: terms } of segments) {
+  for (const { addresses, samples: terms } of tail.segments) {
     for (const [row, address] of addresses.entries()) {
       const fragment = address >> 32n
       const term = terms[row]
-      if (samples.get(fragment) !== undefined || !live.has(address)) continue
+      if (samples.get(fragment) !== undefined || !tail.has(address)) continue
       samples.set(fragment, term === undefined || term === '' ? undefined : { address, term })
     }
   }
