@@ -1,10 +1,11 @@
 import { BooleanQuery, type FullTextQuery, MatchQuery, Occur, Operator, type Table } from '@lancedb/lancedb'
 import { analyse } from '../../domain/keyword/analyse.ts'
+import type { Expansion } from '../../domain/keyword/similar.ts'
 import type { KeywordPlan } from '../../domain/keyword/vocabulary.ts'
 import { fullTextState } from './full-text-index.ts'
 import { ADDRESS, type Hit } from './shown-rows.ts'
 import { TERMS } from './text-column.ts'
-import { byScore, type TextQuery, type TextTail, type WeightedTerms } from './text-tail.ts'
+import { byScore, type TextQuery, type TextTail } from './text-tail.ts'
 import type { TextTails } from './text-tails.ts'
 
 export interface KeywordOptions {
@@ -129,7 +130,7 @@ export async function searchAllKeywords(
   })
 }
 
-const anyOf = ({ terms, weight }: WeightedTerms): FullTextQuery =>
+const anyOf = ({ terms, weight }: Expansion): FullTextQuery =>
   new MatchQuery(terms.join(' '), TERMS, { operator: Operator.Or, boost: weight })
 
 const OCCUR = { must: Occur.Must, should: Occur.Should, mustNot: Occur.MustNot }

@@ -1,19 +1,14 @@
+import type { Expansion } from '../../domain/keyword/similar.ts'
 import { saturation } from './bm25.ts'
 import type { Hit } from './shown-rows.ts'
 import { TOO_LONG_TERM } from './text-column.ts'
-
-/** Terms of which each counts so much. */
-export interface WeightedTerms {
-  readonly terms: readonly string[]
-  readonly weight: number
-}
 
 /** What a keyword search asks for. */
 export interface TextQuery {
   readonly exact: readonly string[]
   /** Whether rows must hold one of the exact terms, or must not. */
   readonly exactly: 'must' | 'should' | 'mustNot'
-  readonly similar: readonly WeightedTerms[]
+  readonly similar: readonly Expansion[]
 }
 
 /** How the terms of the table's rows are weighed. */
