@@ -3,11 +3,9 @@ import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { createJobs } from '@atrium/kernel/jobs'
-import { createLogger } from '@atrium/kernel/log'
 import { randomFrom } from '@atrium/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { freePort, killTree, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
+import { databaseOf, freePort, killTree, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
 import {
   batchOf,
   CLIENT,
@@ -213,22 +211,22 @@ it('keeps its word about embeddings when the whole process tree is killed again 
 
 it('leaves no files of deleted stores, and ends the index that was being made', async () => {
   const databaseUrl = (await readFile(path.join(dataDir, 'postgres.url'), 'utf8')).trim()
-  const jobs = createJobs({ url: databaseUrl, log: createLogger({ level: 'silent' }) })
-  await jobs.start([])
-  await jobs.send('agents.sweep-vector-stores', {})
+  const database = await databaseOf(databaseUrl)
+  const enqueue = (job: string) => database.query('insert into jobs.job (name) values ($1)', [job])
+  await enqueue('agents.sweep-vector-stores')
   const listed = await demand<{ vectorStoreId: string }[]>(send, 'GET', '?limit=1000')
   const known = new Set(listed.map(({ vectorStoreId }) => `${spaceId}_${vectorStoreId}.lance`))
   const extra = async () => (await foldersOf()).filter((name) => !known.has(name))
   await expect.poll(extra, { timeout: 30_000, interval: 200 }).toEqual([])
   await post('last', 150)
-  await jobs.send('agents.tidy-vector-stores', {})
+  await enqueue('agents.tidy-vector-stores')
   const indexes = () =>
     readdir(path.join(dataDir, 'retrieval', `${spaceId}_${store.slice(1)}.lance`, '_indices'))
   // Text, vectors and metadata.
   await expect
     .poll(async () => (await indexes()).length, { timeout: 60_000, interval: 200 })
     .toBeGreaterThan(2)
-  await jobs.close()
+  await database.close()
   await check()
   for (const [id, { number }] of [...rows].slice(-20)) await searchesFind(id, number)
 }, 120_000)

@@ -3,8 +3,11 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { finish, freePort, killTree, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
+
+/** Every test starts processes, which takes as long as the machine has other things to do. */
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 })
 
 const READY = /Atrium is ready[\s\S]*models[^\n]*\n/
 
@@ -84,6 +87,15 @@ describe('atrium up', () => {
     expect(output).not.toContain('    at ')
   })
 
+  it('mints no token for an id that the portal refuses, and says why in a line', async () => {
+    const refused = await finish(spawnAtrium(['token', '--user', ' x'], env()))
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: '',
+      output: 'qxId must be 1 to 128 characters without spaces, slashes and control characters.\n',
+    })
+  })
+
   it('answers atrium token and atrium migrate beside it', async () => {
     const minted = await finish(spawnAtrium(['token', '--user', 'admin'], env()))
     expect(minted.code, minted.output).toBe(0)
@@ -119,7 +131,9 @@ describe('atrium up', () => {
           if (made !== undefined) acknowledged.push(made)
         }
       })
-      await new Promise((resolve) => setTimeout(resolve, 200 + Math.random() * 300))
+      const before = acknowledged.length
+      await expect.poll(() => acknowledged.length - before, { timeout: 60_000 }).toBeGreaterThan(7)
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 300))
       const ended = once(running as ChildProcess, 'exit')
       killTree(running?.pid ?? 0)
       alive = false
@@ -129,7 +143,7 @@ describe('atrium up', () => {
       expect(acknowledged.filter((id) => !found.has(id))).toEqual([])
     }
     expect(acknowledged.length).toBeGreaterThan(20)
-  }, 60_000)
+  })
 
   it('starts again when only the parent was killed and its database lived on', async () => {
     const ended = once(running as ChildProcess, 'exit')

@@ -62,6 +62,12 @@ const SECTIONS: readonly Section[] = [
       'nDCG@10 over HTTP with default settings on the collections in `BENCH_IR_DATA`; misspelt queries have one random edit in half of their words of five letters or more. Vectors of documents and queries, where there are any in `BENCH_IR_VECTORS`, are of a real model (`retrieval-quality/embed.py`). Goals: keyword search 0.68 on SciFact (published BM25: 0.679), 0.60 misspelt; hybrid better than both.',
   },
   {
+    title: 'Neighbours',
+    script: 'neighbours/run.ts',
+    about:
+      'One tenant does its worst within the contract on each service, while another’s plain call to the same service is timed: one every 20 ms on one connection, first with the platform quiet, then under attack. Plain calls: a token, reading a space, a chat with the sandbox, reading a vector store. The attacker owns 6,000 audit entries of 8 kB, 50,000 costs of the month and 5,000 embeddings. Platform, PostgreSQL, attacker and neighbour share the cores. Goal: the neighbour’s p99 at most 3 times the quiet one.',
+  },
+  {
     title: 'Starting',
     script: 'platform/run.ts',
     about:

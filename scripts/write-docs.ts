@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { AccessTable } from '@atrium/access'
+import type { AccessTable, Grant } from '@atrium/access'
 import { agentsAccess } from '@atrium/agents'
 import { gatewayAccess } from '@atrium/gateway'
 import { identityAccess } from '@atrium/identity'
@@ -35,10 +35,11 @@ function configurationPage(): string {
   ].join('\n\n')
 }
 
-const GRANTS: Readonly<Record<string, string>> = {
+const GRANTS: Readonly<Record<Grant, string>> = {
   any: 'yes',
   member: 'member, owner or superuser',
   owner: 'owner',
+  'owner-or-superuser': 'owner or superuser',
   superuser: 'superuser',
   self: 'about oneself, or superuser',
   forbidden: 'no (403)',
@@ -56,7 +57,7 @@ function accessPage(): string {
     const rows = Object.entries(access).map(([operation, rule]) =>
       rule === 'public'
         ? [`\`${operation}\``, 'everybody', 'everybody', 'everybody']
-        : [`\`${operation}\``, GRANTS[rule.user] ?? '', GRANTS[rule.client] ?? '', GRANTS[rule.key] ?? ''],
+        : [`\`${operation}\``, GRANTS[rule.user], GRANTS[rule.client], GRANTS[rule.key]],
     )
     return `## ${service}\n\n${table(['Operation', 'User token', 'M2M token', 'API key'], rows)}`
   })

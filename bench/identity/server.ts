@@ -5,8 +5,15 @@ import path from 'node:path'
 import { createIdentity, identityEnv, identityMigrations } from '@atrium/identity'
 import { parseEnv } from '@atrium/kernel/config'
 import { createMasterKey } from '@atrium/kernel/crypto'
-import { createNotifications, createPool, migrate, startEmbeddedPostgres } from '@atrium/kernel/db'
+import {
+  createNotifications,
+  createPool,
+  MigrationSession,
+  migrate,
+  startEmbeddedPostgres,
+} from '@atrium/kernel/db'
 import { createHttpServer } from '@atrium/kernel/http'
+import { createJobs } from '@atrium/kernel/jobs'
 import { Closers } from '@atrium/kernel/lifecycle'
 import { createLogger } from '@atrium/kernel/log'
 import { createMetrics } from '@atrium/kernel/metrics'
@@ -31,7 +38,10 @@ async function start() {
   const log = createLogger({ level: 'warn' })
   const pool = createPool(postgres.url, { max: 10, applicationName: 'bench', log })
   closers.add('pool', () => pool.end())
-  await migrate(pool, [identityMigrations])
+  {
+    await using session = new MigrationSession(postgres.url, { log })
+    await migrate(session, [identityMigrations])
+  }
   const notifications = createNotifications({ url: postgres.url, log })
   closers.add('notifications', () => notifications.close())
   const metrics = createMetrics({ processMetrics: false })
@@ -40,10 +50,12 @@ async function start() {
     pool,
     log,
     notifications,
+    jobs: createJobs({ url: postgres.url, log, runsJobs: false }),
     metrics,
     masterKey: createMasterKey(Buffer.alloc(32, 1)),
     publicUrl: `http://127.0.0.1:${port}`,
     dataDir,
+    audit: { record: async () => {} },
     env: parseEnv(identityEnv, {}),
   })
   closers.add('identity', () => identity.close())

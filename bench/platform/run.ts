@@ -56,8 +56,8 @@ async function measureTestPlatform(rounds: number): Promise<{ clone: number; who
       ATRIUM_PORT: String(await freePort()),
       DATABASE_URL: databaseUrl,
     })
-  const prepared = await prepareTestDatabases(async (databaseUrl) => {
-    await (await startPlatform(await config(databaseUrl), { databaseUrl })).close()
+  const prepared = await prepareTestDatabases(async ({ databaseUrl, ownerUrl }) => {
+    await (await startPlatform(await config(databaseUrl), { databaseUrl, ownerUrl })).close()
   })
   const clones: number[] = []
   const wholes: number[] = []

@@ -6,9 +6,10 @@ import path from 'node:path'
 import { createIdentity } from '@atrium/identity'
 import { createMasterKey } from '@atrium/kernel/crypto'
 import { createNotifications, createPool } from '@atrium/kernel/db'
+import { createJobs } from '@atrium/kernel/jobs'
 import { createLogger } from '@atrium/kernel/log'
 import { createMetrics } from '@atrium/kernel/metrics'
-import { createPortal } from '@atrium/portal'
+import { auditLog, createPortal } from '@atrium/portal'
 import { freePort, prepareTestDatabases, TEST_CREDENTIALS } from '@atrium/testing'
 import { parseConfig } from '../../apps/server/src/config.ts'
 import { startPlatform } from '../../apps/server/src/platform.ts'
@@ -28,9 +29,9 @@ const env = {
 }
 const config = parseConfig(env)
 
-const prepared = await prepareTestDatabases(async (url) => {
-  databaseUrl = url
-  const platform = await startPlatform(config, { databaseUrl: url, log })
+const prepared = await prepareTestDatabases(async (urls) => {
+  databaseUrl = urls.databaseUrl
+  const platform = await startPlatform(config, { ...urls, log })
   const token = await platform.identity.mintUserToken({ qxId: TEST_CREDENTIALS.ATRIUM_BOOTSTRAP_USER })
   const post = async (at: string, body: object): Promise<Record<string, string>> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -52,12 +53,13 @@ const deps = {
   pool,
   log,
   notifications,
+  jobs: createJobs({ url: databaseUrl, log, runsJobs: false }),
   metrics: createMetrics({ processMetrics: false }),
   masterKey: createMasterKey(Buffer.from(TEST_CREDENTIALS.ATRIUM_MASTER_KEY, 'base64')),
   publicUrl: config.publicUrl,
   dataDir,
 }
-const identity = await createIdentity({ ...deps, env: config.identity })
+const identity = await createIdentity({ ...deps, audit: auditLog, env: config.identity })
 const portal = await createPortal({
   ...deps,
   env: config.portal,

@@ -60,6 +60,7 @@ export async function startPlatform() {
 
   return {
     url,
+    pid: child.pid ?? 0,
     databaseUrl: postgres.url,
     token,
     call,

@@ -1,9 +1,12 @@
 import { OperatorError } from '@atrium/kernel/errors'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { backup } from './commands/backup.ts'
 import { doctor } from './commands/doctor.ts'
 import { importDocuments } from './commands/import.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { restore } from './commands/restore.ts'
 import { rotateKeys } from './commands/rotate-keys.ts'
+import { rotateMasterKey } from './commands/rotate-master-key.ts'
 import { SEARCH_MODES, search } from './commands/search.ts'
 import { token } from './commands/token.ts'
 import { up } from './commands/up.ts'
@@ -73,6 +76,15 @@ function createProgram(): Command {
     .option('--now', 'let it sign at once, as after a leak')
     .option('--data-dir <folder>', 'data folder (ATRIUM_DATA_DIR)')
     .action((options) => rotateKeys(withOptions(options), options))
+  program
+    .command('rotate-master-key')
+    .description(
+      'Seal every secret with a new master key, while the platform runs; after a kill, run it again',
+    )
+    .option('--forget', 'remove former keys from the data folder, when nothing needs them any more')
+    .option('--data-dir <folder>', 'data folder (ATRIUM_DATA_DIR)')
+    .action((options) => rotateMasterKey(withOptions(options), options))
+  addBackupCommands(program)
   addUserCommands(program)
   addRetrievalCommands(program)
   program
@@ -108,6 +120,23 @@ function addRetrievalCommands(program: Command): void {
     .option('--filter <json>', 'keep what fits, e.g. \'{"year": {"$gte": 2020}}\'', jsonObject)
     .option('--json', 'print the answer as JSON')
     .action((text: string, options) => search(process.env, text, options))
+}
+
+function addBackupCommands(program: Command): void {
+  program
+    .command('backup')
+    .description(
+      'Copy database, embeddings, master key and usage journal into a new folder, while the platform runs',
+    )
+    .argument('<folder>', 'a new folder')
+    .option('--data-dir <folder>', 'data folder (ATRIUM_DATA_DIR)')
+    .action((folder: string, options) => backup(withOptions(options), folder))
+  program
+    .command('restore')
+    .description('Fill an empty data folder, and an empty database where DATABASE_URL is set, from a backup')
+    .argument('<folder>', 'what `atrium backup` made')
+    .option('--data-dir <folder>', 'data folder (ATRIUM_DATA_DIR)')
+    .action((folder: string, options) => restore(withOptions(options), folder))
 }
 
 const fromStdin = '--password-stdin'

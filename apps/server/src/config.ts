@@ -1,13 +1,16 @@
 import path from 'node:path'
-import { agentsEnv } from '@atrium/agents'
-import { gatewayEnv } from '@atrium/gateway'
-import { identityEnv } from '@atrium/identity'
+import { agentsEnv } from '@atrium/agents/setup'
+import { gatewayEnv } from '@atrium/gateway/setup'
+import { identityEnv } from '@atrium/identity/setup'
 import { type EnvValues, parseEnv, variable } from '@atrium/kernel/config'
 import { OperatorError } from '@atrium/kernel/errors'
-import { portalEnv } from '@atrium/portal'
+import { portalEnv } from '@atrium/portal/setup'
 
 export const SERVICES = ['identity', 'portal', 'gateway', 'agents'] as const
 export type ServiceName = (typeof SERVICES)[number]
+
+/** Load balancers ask for readiness every few seconds. */
+const LOAD_BALANCER_SECONDS = 5
 
 const platformEnv = {
   ATRIUM_HOST: variable.string('Address to listen on', { fallback: '127.0.0.1' }),
@@ -28,6 +31,10 @@ const platformEnv = {
       secret: true,
     },
   ),
+  ATRIUM_MASTER_KEY_PREVIOUS: variable.list(
+    'More keys that are accepted, by comma, while ATRIUM_MASTER_KEY is exchanged for another',
+    { secret: true },
+  ),
   ATRIUM_METRICS_HOST: variable.string('Address of the metrics port', { fallback: '127.0.0.1' }),
   ATRIUM_METRICS_PORT: variable.integer('Port of Prometheus metrics (GET /metrics); off when unset', {
     minimum: 1,
@@ -40,11 +47,19 @@ const platformEnv = {
       pattern: '^postgres(ql)?://',
     },
   ),
+  ATRIUM_MIGRATION_DATABASE_URL: variable.string(
+    'The same database as the role that owns the schemas and migrates; then the role of DATABASE_URL cannot change the audit log',
+    { secret: true, pattern: '^postgres(ql)?://' },
+  ),
   ATRIUM_DATABASE_POOL: variable.integer('Database connections of this process', {
     fallback: 20,
     minimum: 2,
     maximum: 500,
   }),
+  ATRIUM_STALE_SECONDS: variable.integer(
+    'How long keys, tokens and roles that are known stay good while the database is away',
+    { fallback: 60, maximum: 3600 },
+  ),
   ATRIUM_LOG_LEVEL: variable.choice(
     'Least level that is logged',
     ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -58,22 +73,34 @@ const platformEnv = {
     'Addresses or networks of proxies whose X-Forwarded-* headers count, by comma',
   ),
   ATRIUM_BACKGROUND_JOBS: variable.boolean('Whether this process runs background jobs', { fallback: true }),
-  ATRIUM_DRAIN_SECONDS: variable.integer('How long a stop waits for requests under way', {
+  ATRIUM_DRAIN_PAUSE_SECONDS: variable.integer(
+    'How long a stop only says that it is not ready, and still accepts requests; 5 when unset and ATRIUM_TRUSTED_PROXIES or ATRIUM_INGRESS_ADDRESSES is set, else 0',
+    { maximum: 3600 },
+  ),
+  ATRIUM_DRAIN_SECONDS: variable.integer('How long a stop waits for requests under way, after the pause', {
     fallback: 30,
     maximum: 3600,
   }),
-  ATRIUM_BOOTSTRAP_USER: variable.string('First superuser, made when the database is new', {
-    fallback: 'admin',
-  }),
-  ATRIUM_BOOTSTRAP_PASSWORD: variable.string('Its password; made up and printed once when unset', {
-    secret: true,
-  }),
-  ATRIUM_BOOTSTRAP_CLIENT_ID: variable.string('First superuser client, made when the database is new', {
-    fallback: 'atrium-admin',
-  }),
-  ATRIUM_BOOTSTRAP_CLIENT_SECRET: variable.string('Its secret; made up and printed once when unset', {
-    secret: true,
-  }),
+  ATRIUM_BOOTSTRAP_USER: variable.string(
+    'First superuser, made when the database is new; `admin` when unset, and nobody where people come from an external issuer',
+    { pattern: '^[^\\s/]{1,128}$' },
+  ),
+  ATRIUM_BOOTSTRAP_PASSWORD: variable.string(
+    'Its password; made up and printed once when unset; not used with an external issuer',
+    {
+      secret: true,
+    },
+  ),
+  ATRIUM_BOOTSTRAP_CLIENT_ID: variable.string(
+    'First superuser client, made when the database is new; `atrium-admin` when unset, and none where machines come from an external issuer',
+    { pattern: '^[!-.0-~]{1,128}$' },
+  ),
+  ATRIUM_BOOTSTRAP_CLIENT_SECRET: variable.string(
+    'Its secret; made up and printed once when unset; not used with an external issuer',
+    {
+      secret: true,
+    },
+  ),
   OTEL_EXPORTER_OTLP_ENDPOINT: variable.string('OpenTelemetry collector; traces are off when unset'),
   NODE_ENV: variable.string(
     '`production` refuses everything that is meant for trying out (the model sandbox)',
@@ -99,6 +126,8 @@ export interface Config {
   readonly services: ReadonlySet<ServiceName>
   /** Absolute. */
   readonly dataDir: string
+  /** How long load balancers have to learn that no requests shall come any more. */
+  readonly drainPauseSeconds: number
   /** Origin as callers see it, without a slash at its end. */
   readonly publicUrl: string
 }
@@ -125,6 +154,8 @@ export function parseConfig(env: Environment): Config {
   const agents = part(() => parseEnv(agentsEnv, env))
   const services = part(() => parseServices(env))
   if (problems.length > 0) throw new OperatorError(`The environment is not valid:\n${problems.join('\n')}`)
+  const isBehindProxy =
+    platform.ATRIUM_TRUSTED_PROXIES.length > 0 || portal.ATRIUM_INGRESS_ADDRESSES.length > 0
   return {
     platform,
     identity,
@@ -132,13 +163,14 @@ export function parseConfig(env: Environment): Config {
     gateway,
     agents,
     services,
-    dataDir: path.resolve(platform.ATRIUM_DATA_DIR ?? '.atrium'),
+    dataDir: path.resolve(platform.ATRIUM_DATA_DIR),
+    drainPauseSeconds: platform.ATRIUM_DRAIN_PAUSE_SECONDS ?? (isBehindProxy ? LOAD_BALANCER_SECONDS : 0),
     publicUrl: platform.ATRIUM_PUBLIC_URL ?? `http://localhost:${platform.ATRIUM_PORT}`,
   }
 }
 
 function parseServices(env: Environment): ReadonlySet<ServiceName> {
-  const names = parseEnv({ ATRIUM_SERVICES: platformEnv.ATRIUM_SERVICES }, env).ATRIUM_SERVICES ?? []
+  const names = parseEnv({ ATRIUM_SERVICES: platformEnv.ATRIUM_SERVICES }, env).ATRIUM_SERVICES
   const known: readonly string[] = SERVICES
   const wrong = names.filter((name) => !known.includes(name))
   if (wrong.length > 0) {

@@ -1,10 +1,28 @@
-import { lockDataDir, readDataDirOwner, readEmbeddedUrl, startEmbeddedPostgres } from '@atrium/kernel/db'
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import {
+  lockDataDir,
+  readDataDirOwner,
+  readEmbeddedUrl,
+  serverUrlOf,
+  startEmbeddedPostgres,
+} from '@atrium/kernel/db'
 import { OperatorError } from '@atrium/kernel/errors'
 import { Closers } from '@atrium/kernel/lifecycle'
 import type { Config } from './config.ts'
 
-export interface OpenDatabase {
+/** In a data folder that a restore has not filled to the end. */
+export const INCOMPLETE = 'restore.incomplete'
+
+/** How this process reaches its database. */
+export interface DatabaseUrls {
+  /** As the role that the server runs as. */
   readonly url: string
+  /** As the owner of the schemas, who migrates; undefined where that is the same role, or another process migrates. */
+  readonly ownerUrl?: string | undefined
+}
+
+export interface OpenDatabase extends DatabaseUrls {
   /** For people: where the database is, without its password. */
   readonly place: string
   /** Resolves when an embedded server ended unasked; never for an external one. */
@@ -12,8 +30,9 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
-const external = (url: string): OpenDatabase => ({
+const external = (url: string, ownerUrl?: string): OpenDatabase => ({
   url,
+  ownerUrl,
   place: `PostgreSQL at ${new URL(url).host}`,
   crashed: new Promise(() => {}),
   close: async () => {},
@@ -24,7 +43,18 @@ const external = (url: string): OpenDatabase => ({
  * @throws OperatorError when another Atrium holds the data folder
  */
 export async function openDatabase(config: Config): Promise<OpenDatabase> {
-  if (config.platform.DATABASE_URL !== undefined) return external(config.platform.DATABASE_URL)
+  const isIncomplete = await stat(path.join(config.dataDir, INCOMPLETE)).then(
+    () => true,
+    () => false,
+  )
+  if (isIncomplete) {
+    throw new OperatorError(
+      `A restore into ${config.dataDir} was cut off: delete the folder${config.platform.DATABASE_URL === undefined ? '' : ' and the database'}, and restore again.`,
+    )
+  }
+  if (config.platform.DATABASE_URL !== undefined) {
+    return external(config.platform.DATABASE_URL, config.platform.ATRIUM_MIGRATION_DATABASE_URL)
+  }
   const closers = new Closers()
   const lock = await lockDataDir(config.dataDir)
   closers.add('data folder lock', () => lock.release())
@@ -32,7 +62,8 @@ export async function openDatabase(config: Config): Promise<OpenDatabase> {
     const server = await startEmbeddedPostgres({ dataDir: config.dataDir })
     closers.add('embedded PostgreSQL', () => server.stop())
     return {
-      url: server.url,
+      url: server.serverUrl,
+      ownerUrl: server.url,
       place: `embedded PostgreSQL in ${config.dataDir}`,
       crashed: server.crashed,
       close: () => closers.close(),
@@ -50,7 +81,7 @@ export async function joinDatabase(config: Config): Promise<OpenDatabase> {
     if (url === undefined) {
       throw new OperatorError(`Atrium is still starting on ${config.dataDir}; try again in a moment.`)
     }
-    return external(url)
+    return external(serverUrlOf(url), url)
   }
   return openDatabase(config)
 }

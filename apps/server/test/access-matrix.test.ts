@@ -3,8 +3,8 @@ import { agentsAccess } from '@atrium/agents'
 import { gatewayAccess } from '@atrium/gateway'
 import { identityAccess } from '@atrium/identity'
 import { portalAccess } from '@atrium/portal'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedTestPlatform, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 
 interface Operation {
   readonly service: string
@@ -40,7 +40,7 @@ let spaceId = ''
 const operations: Operation[] = []
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   const [mine, other] = [await platform.space(), await platform.space()]
   spaceId = mine.spaceId
   const { clientId, clientSecret } = { clientId: 'matrix-client', clientSecret: 'x'.repeat(43) }
@@ -76,7 +76,6 @@ beforeAll(async () => {
     }
   }
 })
-afterAll(() => platform.close())
 
 /** A real space; every other parameter names nothing. */
 const fill = (path: string): string =>
@@ -127,13 +126,18 @@ const AGENTS_BODY = {
 /** They take up to 64 MiB; their own tests send more. */
 const TAKES_MUCH = ['createEmbedding', 'createEmbeddings']
 
-const send = async ({ method, path }: Operation, token?: string): Promise<number> =>
-  (
-    await platform.call(method, fill(path), {
-      ...(token === undefined ? {} : { token }),
-      ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
-    })
-  ).status
+const answerTo = ({ id, method, path }: Operation, token?: string) =>
+  platform.call(method, fill(path), {
+    // A version that there never is: the space must live on.
+    ...(id === 'deleteSpace' ? { headers: { 'if-match': '"9999"' } } : {}),
+    ...(token === undefined ? {} : { token }),
+    ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+  })
+
+const send = async (operation: Operation, token?: string): Promise<number> =>
+  (await answerTo(operation, token)).status
+
+const INVALID_TOKEN = /^Bearer error="invalid_token", error_description="[^"]+"$/
 
 describe('the access matrix', () => {
   it('has a row for each operation, and an operation for each row', () => {
@@ -149,9 +153,9 @@ describe('the access matrix', () => {
 
   it('asks for a credential everywhere but on public operations', async () => {
     for (const operation of operations) {
-      const status = await send(operation)
+      const { status, headers } = await answerTo(operation)
       if (operation.rule === 'public') expect(status, operation.id).not.toBe(403)
-      else expect(status, operation.id).toBe(401)
+      else expect([status, headers.get('www-authenticate')], operation.id).toEqual([401, 'Bearer'])
     }
   })
 
@@ -159,7 +163,10 @@ describe('the access matrix', () => {
     'refuses the credential %s everywhere',
     async (token) => {
       for (const operation of operations) {
-        if (operation.rule !== 'public') expect(await send(operation, token), operation.id).toBe(401)
+        if (operation.rule === 'public') continue
+        const { status, headers } = await answerTo(operation, token)
+        expect(status, operation.id).toBe(401)
+        expect(headers.get('www-authenticate'), operation.id).toMatch(INVALID_TOKEN)
       }
     },
   )
@@ -168,10 +175,16 @@ describe('the access matrix', () => {
     for (const operation of operations) {
       if (operation.rule === 'public') continue
       const grant = operation.rule[KIND[caller]]
-      const status = await send(operation, tokens[caller])
+      const { status, headers } = await answerTo(operation, tokens[caller])
       const where = `${operation.method} ${operation.path} (${operation.id}: ${grant})`
-      if (grant === 'unauthorized') expect(status, where).toBe(401)
-      else if (!ALLOWED[grant].includes(caller)) expect(status, where).toBe(403)
+      if (grant === 'unauthorized') {
+        expect([status, headers.get('www-authenticate')], where).toEqual([
+          401,
+          expect.stringMatching(INVALID_TOKEN),
+        ])
+      }
+      if (grant === 'unauthorized') continue
+      if (!ALLOWED[grant].includes(caller)) expect(status, where).toBe(403)
       else expect([401, 403, 500], where).not.toContain(status)
     }
   })

@@ -26,7 +26,9 @@ describe('the platform', () => {
 
   it('makes one pair of first credentials when several processes start on a new database at once', async () => {
     await using platform = await startTestPlatform()
-    await platform.pool.query('TRUNCATE identity.accounts, identity.clients CASCADE')
+    await platform.pool.query(
+      'TRUNCATE platform.first_start, identity.principal_ids, identity.accounts, identity.clients CASCADE',
+    )
     const others = await Promise.all([
       startTestPlatform({ env: { DATABASE_URL: platform.databaseUrl } }),
       startTestPlatform({ env: { DATABASE_URL: platform.databaseUrl } }),

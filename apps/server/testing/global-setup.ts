@@ -8,7 +8,9 @@ import { startPlatform } from '../src/platform.ts'
 
 /** For `npm run conformance`: what the contracts promise, and what the tests saw. */
 export const CONFORMANCE_DIR = path.resolve(import.meta.dirname, '../../../node_modules/.cache/atrium')
-export const OBSERVED_FILE = path.join(CONFORMANCE_DIR, 'observed.jsonl')
+/** What the tests of one project (`fast`, `slow`) saw. */
+export const observedFile = (project: string): string =>
+  path.join(CONFORMANCE_DIR, `observed-${project}.jsonl`)
 const ADDRESSES = { identity: 'auth', portal: 'portal', gateway: 'llm', agents: 'agents' }
 
 async function saveContracts(url: string): Promise<void> {
@@ -21,7 +23,7 @@ async function saveContracts(url: string): Promise<void> {
 
 /** Starts PostgreSQL once and lets a platform fill the template: migrations, first superuser, signing keys. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const prepared = await prepareTestDatabases(async (databaseUrl) => {
+  const prepared = await prepareTestDatabases(async ({ databaseUrl, ownerUrl }) => {
     const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-test-'))
     const config = parseConfig({
       ATRIUM_LOG_LEVEL: 'error',
@@ -32,13 +34,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
       DATABASE_URL: databaseUrl,
       ...TEST_CREDENTIALS,
     })
-    const platform = await startPlatform(config, { databaseUrl })
+    const platform = await startPlatform(config, { databaseUrl, ownerUrl })
     await saveContracts(platform.url)
     await platform.close()
     await rm(dataDir, { recursive: true, force: true })
   })
-  await writeFile(OBSERVED_FILE, '')
+  const observed = observedFile(project.name)
+  await writeFile(observed, '')
   project.provide('databaseAdminUrl', prepared.adminUrl)
-  project.provide('observedFile', OBSERVED_FILE)
+  project.provide('observedFile', observed)
   return () => prepared.close()
 }

@@ -1,19 +1,24 @@
-import { AppError, forbidden, invalidInput, unauthorized } from '@atrium/kernel/errors'
+import { AppError, forbidden, invalidInput, invalidToken, unauthorized } from '@atrium/kernel/errors'
 import { isUuid } from '@atrium/kernel/ids'
-import type { FastifyContextConfig, FastifyRequest } from 'fastify'
-import { type Principal, rememberCaller } from './principal.ts'
+import { workFor } from '@atrium/kernel/tenant-work'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
+import type { Ingress } from './ingress.ts'
+import { actorOf, type Principal, rememberCaller } from './principal.ts'
+import type { RateLimits } from './rate-limits/rate-limits.ts'
 import type { AccessDirectory, AccessRule, AccessTable, Grant } from './table.ts'
 
 export interface GuardDeps {
   readonly directory: AccessDirectory
   /** The caller that a bearer credential stands for. @throws AppError 401 when it is not valid */
   authenticate(credential: string, request: FastifyRequest): Promise<Principal>
+  /** The person whom an authenticating ingress names, where there is one. */
+  readonly ingress?: Ingress | undefined
 }
 
 /** Route options that name an operation and enforce its row of the access table. */
 export type Guard<Operation extends string> = (operation: Operation) => {
   readonly config: FastifyContextConfig
-  readonly onRequest: (request: FastifyRequest) => Promise<void>
+  readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 }
 
 /** The token of `Authorization: Bearer <token>`. @throws AppError 401 */
@@ -23,6 +28,12 @@ export function bearerOf(request: FastifyRequest): string {
   const match = /^Bearer +([^\s]+)$/i.exec(header)
   if (match?.[1] === undefined) throw unauthorized('The Authorization header must be: Bearer <token>')
   return match[1]
+}
+
+/** A credential of the caller's own counts before what an ingress says of them. */
+async function identify(request: FastifyRequest, deps: GuardDeps): Promise<Principal> {
+  const named = request.headers.authorization === undefined ? await deps.ingress?.(request) : undefined
+  return named ?? deps.authenticate(bearerOf(request), request)
 }
 
 const nameOfKind = { user: 'a user token', client: 'an M2M token', key: 'an API key' } as const
@@ -56,7 +67,10 @@ async function decide(
     case 'any':
       return
     case 'unauthorized':
-      throw unauthorized(refusal ?? `This operation does not accept ${nameOfKind[caller.kind]}`)
+      throw invalidToken(
+        refusal ?? `This operation does not accept ${nameOfKind[caller.kind]}`,
+        'unauthorized',
+      )
     case 'forbidden':
       throw forbidden(refusal ?? `This operation is not open to ${nameOfKind[caller.kind]}`)
     case 'superuser':
@@ -81,6 +95,13 @@ async function decide(
   }
 }
 
+/** Whose share of the platform a request takes: the space's that it is about, else the caller's own. */
+function tenantOf(caller: Principal, request: FastifyRequest): string {
+  const { spaceId } = request.params as { spaceId?: string }
+  if (caller.kind === 'key') return caller.spaceId
+  return spaceId?.toLowerCase() ?? `${caller.kind}:${actorOf(caller).qxId}`
+}
+
 /**
  * Guards for the operations of one table. A route spreads `guard('updateSpace')` into its options; the
  * space of the decision is the path parameter `spaceId`, the person that of `userId`.
@@ -88,6 +109,7 @@ async function decide(
 export function createGuard<T extends AccessTable>(
   table: T,
   deps: GuardDeps,
+  limits: RateLimits,
 ): Guard<Extract<keyof T, string>> {
   return (operation) => {
     const rule = table[operation]
@@ -96,10 +118,13 @@ export function createGuard<T extends AccessTable>(
     }
     return {
       config: { operationId: operation },
-      onRequest: async (request) => {
-        const caller = await deps.authenticate(bearerOf(request), request)
+      onRequest: async (request, reply) => {
+        const caller = await identify(request, deps)
         rememberCaller(request, caller)
+        const asked = limits.admit(caller, request, reply)
+        if (asked !== undefined) await asked
         await decide(rule, caller, request, deps.directory)
+        workFor(tenantOf(caller, request))
       },
     }
   }

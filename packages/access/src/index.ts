@@ -1,4 +1,17 @@
+import { fileURLToPath } from 'node:url'
+import type { MigrationSet } from '@atrium/kernel/db'
+
+export {
+  type Act,
+  type AuditChange,
+  type AuditLog,
+  actOf,
+  actOfCaller,
+  commandLineAct,
+  systemAct,
+} from './audit.ts'
 export { bearerOf, createGuard, type Guard, type GuardDeps } from './guard.ts'
+export { createIngress, type Ingress, type IngressOptions } from './ingress.ts'
 export {
   actorOf,
   type ClientPrincipal,
@@ -7,4 +20,17 @@ export {
   type Principal,
   type UserPrincipal,
 } from './principal.ts'
+export type { RateLimit } from './rate-limits/rate-limiter.ts'
+export {
+  createRateLimits,
+  type RateLimits,
+  rateLimitOf,
+  type ServiceRateLimits,
+} from './rate-limits/rate-limits.ts'
 export { type AccessDirectory, type AccessRule, type AccessTable, defineAccess, type Grant } from './table.ts'
+
+export const accessMigrations: MigrationSet = {
+  schema: 'access',
+  folder: fileURLToPath(new URL('../migrations', import.meta.url)),
+}
+export { networkOf } from './rate-limits/network.ts'

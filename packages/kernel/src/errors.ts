@@ -29,9 +29,21 @@ export class AppError extends Error {
 export const invalidInput = (field: string, reason: string): AppError =>
   new AppError(400, 'invalid_input', `${field} ${reason}`, { field })
 
-/** 401 with a Bearer challenge (RFC 6750). */
+/** 401 for a request without a bearer credential: a challenge that names no error (RFC 6750 §3.1). */
 export const unauthorized = (message: string, code = 'unauthorized'): AppError =>
   new AppError(401, code, message, { headers: { 'www-authenticate': 'Bearer' } })
+
+/** 401 for a bearer credential that is not accepted, and why (RFC 6750 §3). */
+export const invalidToken = (message: string, code = 'invalid_token'): AppError =>
+  new AppError(401, code, message, {
+    headers: {
+      'www-authenticate': `Bearer error="invalid_token", error_description="${challengeText(message)}"`,
+    },
+  })
+
+/** The characters that RFC 6750 allows in an `error_description`. */
+const challengeText = (message: string): string =>
+  message.replace(/["\\]/g, "'").replace(/[^\x20-\x7e]/g, '?')
 
 export const forbidden = (message: string, code = 'forbidden'): AppError => new AppError(403, code, message)
 
@@ -53,6 +65,20 @@ export const tooManyRequests = (
   new AppError(429, 'rate_limit_exceeded', message, {
     headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))), ...headers },
   })
+
+/** Seconds after which a caller that met an outage of the database may try again. */
+const RETRY_SECONDS = '5'
+
+/** 503: the database does not answer. Whoever talks to it makes this error; nobody else needs to know why. */
+export const unavailable = (cause?: unknown): AppError =>
+  new AppError(503, 'unavailable', 'The service is unavailable for a moment; try again', {
+    cause,
+    headers: { 'retry-after': RETRY_SECONDS },
+  })
+
+/** Whether an error says that the database does not answer, and nothing about what it was asked. */
+export const isUnavailable = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === 'unavailable'
 
 /** A mistake of whoever runs Atrium; the command prints the message alone, without a stack. */
 export class OperatorError extends Error {

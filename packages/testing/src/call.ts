@@ -18,26 +18,38 @@ export interface Answer {
   readonly body: any
 }
 
+interface Described {
+  readonly headers?: Record<string, unknown>
+  readonly content?: Record<string, { schema?: object }>
+}
+
 interface OpenApi {
   readonly paths: Record<string, Record<string, Operation>>
+  readonly components: { readonly responses: Record<string, Described> }
 }
 
 interface Operation {
   readonly operationId: string
-  readonly responses: Record<string, { content?: Record<string, { schema?: object }> }>
+  readonly responses: Record<string, Described | { $ref: string }>
 }
 
-const ajv = new Ajv({ strict: false, allErrors: true })
-addFormats.default(ajv)
+/** Headers that an answer carries only where its contract says so. */
+const DECLARED_HEADERS = ['etag', 'location', 'retry-after', 'www-authenticate']
+
+/** A step of a JSON pointer. */
+const step = (key: string): string => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))
 
 /** One service's OpenAPI document, as matchers and compiled response schemas. */
 class Contract {
   readonly #matchers: { pattern: RegExp; path: string }[]
   readonly #document: OpenApi
-  readonly #compiled = new Map<object, ValidateFunction>()
+  readonly #ajv = new Ajv({ strict: false, allErrors: true })
+  readonly #compiled = new Map<string, ValidateFunction>()
 
   constructor(document: OpenApi) {
     this.#document = document
+    addFormats.default(this.#ajv)
+    this.#ajv.addSchema(document, 'contract', undefined, false)
     this.#matchers = Object.keys(document.paths)
       // Literal paths win over parameters.
       .sort((a, b) => a.split('{').length - b.split('{').length)
@@ -49,37 +61,50 @@ class Contract {
 
   /**
    * @returns the operation's name; undefined when the contract has no such operation
-   * @throws Error when the operation does not declare this status, or the body does not fit its schema
+   * @throws Error when the operation does not declare this status, media type or header, or the body does not fit
    */
   check(method: string, path: string, answer: Answer): string | undefined {
-    const operation = this.#matchers
-      .filter(({ pattern }) => pattern.test(path))
-      .map(({ path: template }) => this.#document.paths[template]?.[method.toLowerCase()])
-      .find((found) => found !== undefined)
-    if (operation === undefined) return undefined
-    this.#checkAnswer(operation, answer)
+    const verb = method.toLowerCase()
+    const template = this.#matchers.find(
+      ({ pattern, path: one }) => pattern.test(path) && this.#document.paths[one]?.[verb] !== undefined,
+    )?.path
+    if (template === undefined) return undefined
+    const operation = this.#document.paths[template]?.[verb] as Operation
+    const broken = this.#faultOf(operation, ['paths', template, verb], answer)
+    if (broken !== undefined) {
+      throw new Error(
+        `${operation.operationId} ${answer.status} breaks its contract: ${broken}\n${JSON.stringify(answer.body)}`,
+      )
+    }
     return operation.operationId
   }
 
-  #checkAnswer(operation: Operation, answer: Answer): void {
-    const declared = operation.responses[String(answer.status)]
-    if (declared === undefined) {
-      throw new Error(
-        `${operation.operationId} answered ${answer.status}, which its contract does not declare: ${JSON.stringify(answer.body)}`,
-      )
-    }
-    const schema = declared.content?.['application/json']?.schema
-    if (schema === undefined || !(answer.headers.get('content-type') ?? '').includes('json')) return
-    let validate = this.#compiled.get(schema)
+  #faultOf(
+    operation: Operation,
+    at: readonly string[],
+    { status, headers, body }: Answer,
+  ): string | undefined {
+    const found = operation.responses[status]
+    if (found === undefined) return 'the status is not declared'
+    const isShared = '$ref' in found
+    const name = isShared ? (found.$ref.split('/').at(-1) ?? '') : ''
+    const declared = isShared ? (this.#document.components.responses[name] as Described) : found
+    const names = Object.keys(declared.headers ?? {}).map((one) => one.toLowerCase())
+    const undeclared = DECLARED_HEADERS.find((one) => headers.has(one) && !names.includes(one))
+    if (undeclared !== undefined) return `the header ${undeclared} is not declared`
+    const type = headers.get('content-type')?.split(';')[0]
+    if (type === undefined || body === '') return undefined
+    const schema = declared.content?.[type]?.schema
+    if (declared.content?.[type] === undefined) return `${type} is not declared`
+    if (schema === undefined || !type.includes('json')) return undefined
+    const place = isShared ? ['components', 'responses', name] : [...at, 'responses', String(status)]
+    const pointer = [...place, 'content', type, 'schema'].map(step).join('/')
+    let validate = this.#compiled.get(pointer)
     if (validate === undefined) {
-      validate = ajv.compile(schema)
-      this.#compiled.set(schema, validate)
+      validate = this.#ajv.compile({ $ref: `contract#/${pointer}` })
+      this.#compiled.set(pointer, validate)
     }
-    if (!validate(answer.body)) {
-      throw new Error(
-        `${operation.operationId} ${answer.status} breaks its contract: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(answer.body)}`,
-      )
-    }
+    return validate(body) ? undefined : this.#ajv.errorsText(validate.errors)
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { startEmbeddedPostgres } from '@atrium/kernel/db'
+import { ensureServerRole, serverUrlOf, startEmbeddedPostgres } from '@atrium/kernel/db'
 import { Closers, every } from '@atrium/kernel/lifecycle'
 import pg from 'pg'
 
@@ -13,6 +13,13 @@ export const TEST_CREDENTIALS = {
   ATRIUM_BOOTSTRAP_CLIENT_ID: 'test-superuser-client',
   ATRIUM_BOOTSTRAP_CLIENT_SECRET: 'test-superuser-client-secret-0123456789',
 } as const
+
+/** The address of a database of the test run as its owner. */
+export function asOwner(adminUrl: string, databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  const { username, password } = new URL(adminUrl)
+  return Object.assign(url, { username, password }).href
+}
 
 const TEMPLATE = 'atrium_template'
 
@@ -43,7 +50,7 @@ async function admin<T>(adminUrl: string, run: (client: pg.Client) => Promise<T>
  * `TEST_DATABASE_URL` where that is set, else the embedded server with commits that do not wait for the disk.
  */
 export async function prepareTestDatabases(
-  fill: (databaseUrl: string) => Promise<void>,
+  fill: (urls: { databaseUrl: string; ownerUrl: string }) => Promise<void>,
 ): Promise<PreparedDatabase> {
   const given = process.env.TEST_DATABASE_URL
   const closers = new Closers()
@@ -57,7 +64,9 @@ export async function prepareTestDatabases(
       await client.query(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`)
       await client.query(`CREATE DATABASE ${TEMPLATE}`)
     })
-    await fill(withName(adminUrl, TEMPLATE))
+    const ownerUrl = withName(adminUrl, TEMPLATE)
+    await ensureServerRole(ownerUrl)
+    await fill({ databaseUrl: serverUrlOf(ownerUrl), ownerUrl })
     closers.add('warm copies', keepWarm(adminUrl))
     return { adminUrl, close: () => closers.close() }
   } catch (error) {
@@ -89,8 +98,13 @@ function keepWarm(adminUrl: string): () => Promise<void> {
   )
 }
 
-/** A database of its own for a test; `drop` removes it with whatever is still connected to it. */
-export async function cloneTemplate(adminUrl: string): Promise<{ url: string; drop(): Promise<void> }> {
+/**
+ * A database of its own for a test; `url` is the server's, `ownerUrl` that of the owner, who may do what the server may
+ * not. `drop` removes it with whatever is still connected to it.
+ */
+export async function cloneTemplate(
+  adminUrl: string,
+): Promise<{ url: string; ownerUrl: string; drop(): Promise<void> }> {
   const name = `t_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
   await admin(adminUrl, async (client) => {
     const { rows } = await client.query<{ datname: string }>(
@@ -110,7 +124,8 @@ export async function cloneTemplate(adminUrl: string): Promise<{ url: string; dr
     await copy(client, name)
   })
   return {
-    url: withName(adminUrl, name),
+    url: serverUrlOf(withName(adminUrl, name)),
+    ownerUrl: withName(adminUrl, name),
     drop: async () => {
       await admin(adminUrl, (client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
     },

@@ -213,6 +213,7 @@ async function stream(
   for (const part of parts) {
     if (response.destroyed) return
     if (!response.write(part)) await drained(response)
+    await behaviour.held
     if (behaviour.intervalMs !== undefined) await delay(behaviour.intervalMs)
   }
   if (behaviour.cutAfter !== undefined) {

@@ -1,6 +1,12 @@
 export { freePort } from '@atrium/kernel/ports'
 export { type Answer, type CallOptions, createCaller } from './call.ts'
-export { cloneTemplate, type PreparedDatabase, prepareTestDatabases, TEST_CREDENTIALS } from './databases.ts'
+export {
+  asOwner,
+  cloneTemplate,
+  type PreparedDatabase,
+  prepareTestDatabases,
+  TEST_CREDENTIALS,
+} from './databases.ts'
 export {
   type FakeBehaviour,
   type FakeOpenAi,
@@ -9,6 +15,8 @@ export {
   startFakeOpenAi,
 } from './fake-openai.ts'
 export { type Observation, observe } from './observed.ts'
-export { startTestPlatform, type TestPlatform } from './platform.ts'
+export { type OwnPostgres, startOwnPostgres } from './own-postgres.ts'
+export { sharedTestPlatform, startTestPlatform, type TestPlatform, type TestSpace } from './platform.ts'
 export { randomFrom } from './random.ts'
 export { type RunningPlatform, registerPlatform } from './registry.ts'
+export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'

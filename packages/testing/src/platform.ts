@@ -5,7 +5,7 @@ import { freePort } from '@atrium/kernel/ports'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { createCaller } from './call.ts'
-import { cloneTemplate, TEST_CREDENTIALS } from './databases.ts'
+import { asOwner, cloneTemplate, TEST_CREDENTIALS } from './databases.ts'
 import { observe } from './observed.ts'
 import { platformFactory } from './registry.ts'
 
@@ -24,6 +24,17 @@ export interface TestSpace {
 }
 
 export type TestPlatform = Awaited<ReturnType<typeof startTestPlatform>>
+
+let shared: Promise<TestPlatform> | undefined
+
+/**
+ * The platform that the test files of a worker share; it lives as long as the worker. Its database holds what other
+ * files left there: tests make spaces and people of their own, and what must be alone takes `startTestPlatform`.
+ */
+export function sharedTestPlatform(): Promise<TestPlatform> {
+  shared ??= startTestPlatform()
+  return shared
+}
 
 /**
  * A whole platform in this process, on a port and a database of its own (a clone of the template).
@@ -45,7 +56,9 @@ export async function startTestPlatform(options: { env?: Readonly<Record<string,
     ...TEST_CREDENTIALS,
     ...options.env,
   })
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 })
+  // Tests do to the database what the server may not.
+  const ownerUrl = asOwner(inject('databaseAdminUrl'), databaseUrl)
+  const pool = new pg.Pool({ connectionString: ownerUrl, max: 4 })
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   const call = createCaller(running.url, observe)
@@ -123,6 +136,7 @@ export async function startTestPlatform(options: { env?: Readonly<Record<string,
   return {
     url: running.url,
     databaseUrl,
+    ownerUrl,
     dataDir,
     pool,
     call,

@@ -10,4 +10,12 @@ export const agentsEnv = {
     minimum: 64,
     maximum: 1_048_576,
   }),
+  ATRIUM_AGENTS_RATE_LIMIT: variable.integer(
+    'Requests a minute to the agents service from one user, machine client or API key; off by default',
+    { minimum: 1 },
+  ),
+  ATRIUM_AGENTS_RATE_LIMIT_BURST: variable.integer(
+    'Requests that one of them may send at once after a rest; the limit of a minute by default',
+    { minimum: 1 },
+  ),
 } as const

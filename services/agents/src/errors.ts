@@ -20,14 +20,6 @@ export const unknownModel = (model: string, field: string): AppError =>
     field,
   })
 
-export const unknownSortField = (field: string, known: readonly string[]): AppError =>
-  new AppError(
-    400,
-    'invalid_input',
-    `query.sortBy must be one of ${known.join(', ')}, not ${shown(JSON.stringify(field))}`,
-    { field: 'query.sortBy' },
-  )
-
 /**
  * Why a conditional write touched no row.
  * @param exists whether the row is there in another version
@@ -40,7 +32,8 @@ const wordsOf = (operationId: string): string => operationId.replace(/[A-Z]/g, '
 
 /** The service's error body. What nobody foresaw is named by the operation that failed. */
 export function formatError({ status, code, message, requestId, operationId }: ErrorView): ErrorBody {
-  if (status < 500 || operationId === undefined) return { error: true, message, code: code.toUpperCase() }
+  const isForeseen = status < 500 || code === 'unavailable'
+  if (isForeseen || operationId === undefined) return { error: true, message, code: code.toUpperCase() }
   const words = wordsOf(operationId)
   const deed = /^(?!evaluate).* search$/.test(words) ? `run ${words}` : words
   return {

@@ -1,42 +1,41 @@
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
-import type { GuardDeps } from '@atrium/access'
+import { type AuditLog, createRateLimits, type GuardDeps, rateLimitOf } from '@atrium/access'
 import type { EnvValues } from '@atrium/kernel/config'
-import { createDatabase, type MigrationSet } from '@atrium/kernel/db'
+import { createDatabase } from '@atrium/kernel/db'
 import type { PlatformDeps } from '@atrium/kernel/deps'
 import { type HttpServer, mountService } from '@atrium/kernel/http'
 import type { Job } from '@atrium/kernel/jobs'
+import { KeyedSemaphore, Semaphore } from '@atrium/kernel/semaphore'
 import { createEncoder } from './adapters/encoding/encoder.ts'
 import { probeRetrieval } from './adapters/lancedb/probe.ts'
 import { connectTo, Retrieval, type RetrievalLocation } from './adapters/lancedb/retrieval.ts'
-import { Tidier } from './adapters/upkeep/tidier.ts'
+import { UpkeepWorker } from './adapters/upkeep/upkeep-worker.ts'
 import type { agentsEnv } from './config.ts'
-import type { AgentsContext } from './domain/context.ts'
+import type { AgentsContext } from './context.ts'
+import { ErrorBody } from './contract/common.ts'
 import { createVocabulary } from './domain/keyword/vocabulary.ts'
-import { Pace } from './domain/pace.ts'
-import { Turns, TurnsOfEach } from './domain/turns.ts'
+import { LeakyBuckets } from './domain/leaky-buckets.ts'
 import { Upkeep } from './domain/upkeep.ts'
 import { formatError } from './errors.ts'
+import { removeSpacesJob } from './jobs/remove-spaces.ts'
 import { upkeepJobs } from './jobs/upkeep.ts'
-import type { ModelCatalogue } from './ports.ts'
+import type { ModelCatalogue, SpaceDirectory } from './ports.ts'
 import type { AgentsTables } from './queries/tables.ts'
 import { agentsRoutes } from './routes/index.ts'
 
 export { agentsAccess } from './access.ts'
-export { agentsEnv } from './config.ts'
-export type { ModelCatalogue, ModelInfo } from './ports.ts'
-
-export const agentsMigrations: MigrationSet = {
-  schema: 'agents',
-  folder: fileURLToPath(new URL('../migrations', import.meta.url)),
-}
+export type { ModelCatalogue, ModelInfo, SpaceDirectory } from './ports.ts'
+export { agentsRestored } from './queries/upkeep.ts'
+export { agentsEnv, agentsMigrations } from './setup.ts'
 
 export interface AgentsDeps extends PlatformDeps {
   readonly env: EnvValues<typeof agentsEnv>
   /** Who calls, and their roles. */
   readonly access: GuardDeps
   readonly models: ModelCatalogue
+  readonly audit: AuditLog
+  readonly spaces: SpaceDirectory
 }
 
 export interface Agents {
@@ -60,7 +59,7 @@ const NUMBERS_A_CORE = 200_000
 
 const locationOf = ({ env, dataDir }: Pick<AgentsDeps, 'env' | 'dataDir'>): RetrievalLocation => ({
   uri: env.ATRIUM_RETRIEVAL_URI ?? path.join(dataDir, 'retrieval'),
-  cacheBytes: (env.ATRIUM_RETRIEVAL_CACHE_MB ?? 512) * 1024 * 1024,
+  cacheBytes: env.ATRIUM_RETRIEVAL_CACHE_MB * 1024 * 1024,
 })
 
 /** Whether embeddings can be kept. @returns where @throws OperatorError naming the variable to change */
@@ -77,23 +76,29 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
   const location = locationOf(deps)
   const retrieval = new Retrieval(await connectTo(location), location.uri)
   const vocabulary = createVocabulary(db)
-  const upkeep = new Upkeep({ db, retrieval, vocabulary, tidier: new Tidier(location), log })
+  const upkeep = new Upkeep({ db, retrieval, vocabulary, worker: new UpkeepWorker(location), log })
   const encoder = createEncoder()
-  const searches = new Turns(SEARCHES_A_CORE * availableParallelism())
-  const uploads = new TurnsOfEach(UPLOADS_A_SPACE)
-  const pace = new Pace(NUMBERS_A_CORE * availableParallelism())
+  const searches = new Semaphore(SEARCHES_A_CORE * availableParallelism())
+  const uploads = new KeyedSemaphore(UPLOADS_A_SPACE)
+  const ingestRate = new LeakyBuckets(NUMBERS_A_CORE * availableParallelism())
   const ctx: AgentsContext = {
     db,
     models,
     log,
+    audit: deps.audit,
     retrieval,
     encoder,
     vocabulary,
     upkeep,
     searches,
     uploads,
-    pace,
+    ingestRate,
   }
+  const limits = createRateLimits({
+    ...deps,
+    service: 'agents',
+    limit: rateLimitOf(deps.env.ATRIUM_AGENTS_RATE_LIMIT, deps.env.ATRIUM_AGENTS_RATE_LIMIT_BURST),
+  })
   return {
     mount: (app) =>
       mountService(app, {
@@ -102,9 +107,10 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
         description: 'Agents, their threads and messages, vector stores and search.',
         version: '1.1',
         formatError,
-        routes: (scope) => agentsRoutes(scope, ctx, deps.access),
+        errorBody: ErrorBody,
+        routes: (scope) => agentsRoutes(scope, ctx, deps.access, limits),
       }),
-    jobs: upkeepJobs(upkeep),
+    jobs: [...upkeepJobs(upkeep), removeSpacesJob({ db, upkeep, spaces: deps.spaces })],
     async close() {
       await upkeep.close()
       await encoder.close()

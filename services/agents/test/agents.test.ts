@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { AGENT_INPUT, type Chat, chatIn, messageOf, UNKNOWN_ID } from './chat.ts'
 
 type Space = Awaited<ReturnType<TestPlatform['space']>>
@@ -11,11 +11,10 @@ let other: Space
 let chat: Chat
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   ;[home, other] = [await platform.space(), await platform.space()]
   chat = chatIn(platform, home.spaceId, home.memberToken)
 })
-afterAll(() => platform.close())
 
 const emptySpace = async (): Promise<Chat> => {
   const { spaceId, apiKey } = await platform.space()
@@ -342,6 +341,8 @@ describe('listing agents', () => {
     ]) {
       expect((await names(`sortBy=${field}`)).sort(), field).toEqual(['Alpha', 'beta', 'gamma'])
     }
+    for (const name of ['Zoe', 'Émile', 'äda']) await space.agent({ name })
+    expect(await names('sortBy=name')).toEqual(['äda', 'Alpha', 'beta', 'Émile', 'gamma', 'Zoe'])
     for (const query of [
       'limit=0',
       'limit=1001',

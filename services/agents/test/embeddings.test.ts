@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { UNKNOWN_ID } from './chat.ts'
 import { DIMENSION, type Item, idOf, randomVector, type Stores, storesIn, vectorOf } from './retrieval.ts'
 
@@ -10,11 +10,10 @@ let token = ''
 let stores: Stores
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   ;({ spaceId, apiKey: token } = await platform.space())
   stores = storesIn(platform, spaceId, token)
 })
-afterAll(() => platform.close())
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/
 const idsOf = (items: readonly Item[]): string[] => items.map(({ embeddingId }) => embeddingId)

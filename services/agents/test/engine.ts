@@ -6,7 +6,7 @@ import { encodeBatch } from '../src/adapters/encoding/encode-batch.ts'
 import { addRows } from '../src/adapters/lancedb/embedding-table.ts'
 import { connectTo, Retrieval } from '../src/adapters/lancedb/retrieval.ts'
 import { stateOf, type TableState } from '../src/adapters/upkeep/state.ts'
-import { Tidier } from '../src/adapters/upkeep/tidier.ts'
+import { UpkeepWorker } from '../src/adapters/upkeep/upkeep-worker.ts'
 import { createVocabulary } from '../src/domain/keyword/vocabulary.ts'
 import { Upkeep, type UpkeepTiming } from '../src/domain/upkeep.ts'
 import type { AgentsTables } from '../src/queries/tables.ts'
@@ -26,8 +26,8 @@ export async function engineOf(platform: TestPlatform) {
   const retrieval = new Retrieval(await connectTo(location), location.uri)
   const upkeeps: Upkeep[] = []
 
-  function upkeep(timing: Partial<UpkeepTiming> = {}, tidier = new Tidier(location)): Upkeep {
-    const made = new Upkeep({ db, retrieval, vocabulary: createVocabulary(db), tidier, log, timing })
+  function upkeep(timing: Partial<UpkeepTiming> = {}, worker = new UpkeepWorker(location)): Upkeep {
+    const made = new Upkeep({ db, retrieval, vocabulary: createVocabulary(db), worker, log, timing })
     upkeeps.push(made)
     return made
   }

@@ -1,6 +1,6 @@
-import { randomFrom, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { randomFrom, sharedTestPlatform, type TestPlatform } from '@atrium/testing'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { UNKNOWN_ID } from './chat.ts'
 import { type Hit, type Item, type Stores, storesIn, vectorOf } from './retrieval.ts'
 
@@ -29,7 +29,7 @@ const VECTOR = vectorOf(1)
 const COUNT = 40
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   const { spaceId, apiKey } = await platform.space()
   stores = storesIn(platform, spaceId, apiKey)
   store = await stores.store()
@@ -43,7 +43,6 @@ beforeAll(async () => {
     })),
   )
 })
-afterAll(() => platform.close())
 
 const evaluate = (body: object): Promise<Evaluated> =>
   stores.demand(200, 'POST', `${store}/evaluate`, { queryText: TEXT, queryEmbedding: VECTOR, ...body })

@@ -1,5 +1,5 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedTestPlatform, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { AGENT_INPUT, type Chat, chatIn, messageOf } from './chat.ts'
 
 let platform: TestPlatform
@@ -9,14 +9,13 @@ let thread = ''
 let message = ''
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   const { spaceId, apiKey } = await platform.space()
   chat = chatIn(platform, spaceId, apiKey)
   agentId = await chat.agent()
   thread = await chat.thread(agentId)
   message = await chat.message(thread)
 })
-afterAll(() => platform.close())
 
 /** Every route that reads a body, with one whose metadata is the given JSON text. */
 const bodies = (metadata: string): [string, string, string][] => {

@@ -1,5 +1,5 @@
-import { randomFrom, startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { randomFrom, sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
   type Hit,
   type NewItem,
@@ -14,11 +14,10 @@ let platform: TestPlatform
 let stores: Stores
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   const { spaceId, apiKey } = await platform.space()
   stores = storesIn(platform, spaceId, apiKey)
 })
-afterAll(() => platform.close())
 
 const numberOf = ({ metadata }: { metadata: Record<string, unknown> }): number => metadata.i as number
 const numbersOf = (hits: readonly Hit[]): number[] => hits.map(numberOf)

@@ -1,16 +1,15 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Chat, chatIn, messageOf } from './chat.ts'
 
 let platform: TestPlatform
 let chat: Chat
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   const { spaceId, apiKey } = await platform.space()
   chat = chatIn(platform, spaceId, apiKey)
 })
-afterAll(() => platform.close())
 
 const idOf = (path: string): string => path.split('/').at(-1) ?? ''
 

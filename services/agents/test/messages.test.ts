@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Chat, chatIn, messageOf, UNKNOWN_ID } from './chat.ts'
 
 type Space = Awaited<ReturnType<TestPlatform['space']>>
@@ -12,12 +12,11 @@ let chat: Chat
 let agentId = ''
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   ;[home, other] = [await platform.space(), await platform.space()]
   chat = chatIn(platform, home.spaceId, home.memberToken)
   agentId = await chat.agent()
 })
-afterAll(() => platform.close())
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/
 const idOf = (path: string): string => path.split('/').at(-1) ?? ''

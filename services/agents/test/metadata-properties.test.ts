@@ -1,6 +1,6 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type Chat, chatIn } from './chat.ts'
 
 let platform: TestPlatform
@@ -9,13 +9,12 @@ let agentId = ''
 let thread = ''
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   const { spaceId, apiKey } = await platform.space()
   chat = chatIn(platform, spaceId, apiKey)
   agentId = await chat.agent()
   thread = await chat.thread(agentId)
 })
-afterAll(() => platform.close())
 
 /** Whatever characters there are, quotes and control characters among them, but NUL, which is refused. */
 const text = fc
@@ -42,7 +41,9 @@ const finds = async (filter: object): Promise<boolean> => {
   return answer.body.length === 1
 }
 
-it('any metadata is found by all of it, by each of its values, and by none but its own', async () => {
+it('any metadata is found by all of it, by each of its values, and by none but its own', {
+  timeout: 120_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(metadata, scalar, async (stored, other) => {
       const changed = await chat.call('PATCH', thread, { metadata: stored })
@@ -56,11 +57,11 @@ it('any metadata is found by all of it, by each of its values, and by none but i
         )
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   )
 })
 
-it('any nested value is found by its path', async () => {
+it('any nested value is found by its path', { timeout: 120_000 }, async () => {
   const part = key.map((value) => value.replaceAll('.', ''))
   await fc.assert(
     fc.asyncProperty(fc.array(part, { minLength: 2, maxLength: 6 }), scalar, async (parts, value) => {
@@ -70,6 +71,6 @@ it('any nested value is found by its path', async () => {
       expect(await finds({ [parts.join('.')]: [value] })).toBe(true)
       expect(await finds({ [[...parts, 'x'].join('.')]: value })).toBe(false)
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   )
 })

@@ -1,5 +1,5 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Chat, chatIn } from './chat.ts'
 
 let platform: TestPlatform
@@ -20,7 +20,7 @@ const THREADS: Readonly<Record<string, object>> = {
 const names: string[] = []
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   const { spaceId, apiKey } = await platform.space()
   chat = chatIn(platform, spaceId, apiKey)
   agentId = await chat.agent()
@@ -29,7 +29,6 @@ beforeAll(async () => {
     names.push(title)
   }
 })
-afterAll(() => platform.close())
 
 const query = (metadata: unknown) => chat.call('QUERY', `/agent/${agentId}/thread`, { metadata })
 

@@ -1,12 +1,11 @@
-import { startFakeOpenAi, startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedTestPlatform, startFakeOpenAi, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { AGENT_INPUT } from './chat.ts'
 
 let platform: TestPlatform
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
 })
-afterAll(() => platform.close())
 
 interface ModelItem {
   readonly modelId: string

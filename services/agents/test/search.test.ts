@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
   type Hit,
   type Item,
@@ -19,12 +19,11 @@ let spaceId = ''
 let stores: Stores
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   const space = await platform.space()
   spaceId = space.spaceId
   stores = storesIn(platform, spaceId, space.apiKey)
 })
-afterAll(() => platform.close())
 
 const idsOf = (items: readonly Item[]): string[] => items.map(({ embeddingId }) => embeddingId)
 const chunksOf = (items: readonly Item[]): string[] => items.map(({ chunk }) => chunk)

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { UNKNOWN_ID } from './chat.ts'
 import { idOf, SMALL_STORE, type Stores, storesIn, vectorOf } from './retrieval.ts'
 
@@ -12,11 +12,10 @@ let other: Space
 let stores: Stores
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   ;[home, other] = [await platform.space(), await platform.space()]
   stores = storesIn(platform, home.spaceId, home.memberToken)
 })
-afterAll(() => platform.close())
 
 const emptySpace = async (): Promise<Stores> => {
   const { spaceId, apiKey } = await platform.space()

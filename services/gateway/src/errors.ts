@@ -1,23 +1,23 @@
-import { AppError, unauthorized } from '@atrium/kernel/errors'
+import { AppError, invalidToken } from '@atrium/kernel/errors'
 import type { ErrorView } from '@atrium/kernel/http'
 import type { GatewayError } from './contract/index.ts'
 
 /** 401: unknown, revoked or expired. */
 export const invalidApiKey = (): AppError =>
-  unauthorized(
+  invalidToken(
     'Incorrect API key: it is unknown, revoked or expired. Create one in the portal',
     'invalid_api_key',
   )
 
 /** 401 for keys from before keys were UUIDs. */
 export const deprecatedKeyFormat = (): AppError =>
-  unauthorized(
+  invalidToken(
     'API keys of the old format are deprecated and no longer accepted here. Issue a new key in the self-service portal',
     'deprecated_api_key_format',
   )
 
 /** 401 for a user or M2M token. */
-export const tokenInsteadOfKey = (message: string): AppError => unauthorized(message, 'invalid_api_key')
+export const tokenInsteadOfKey = (message: string): AppError => invalidToken(message, 'invalid_api_key')
 
 /** 400: a required field is missing. */
 export const missingField = (field: string): AppError =>
@@ -46,6 +46,14 @@ export const wrongEndpoint = (model: string, kind: string, endpoint: string): Ap
 /** 503: nobody gave the model's backend an address and credentials. */
 export const backendNotConfigured = (model: string, remedy: string): AppError =>
   new AppError(503, 'backend_not_configured', `The backend of '${model}' is not configured: ${remedy}`)
+
+/** 503: the process ends before the answer did. */
+export const serverStopping = (): AppError =>
+  new AppError(
+    503,
+    'server_stopping',
+    'The server stops before the answer is complete; send the request again',
+  )
 
 /** 502: the backend refused the platform's own credentials; nothing of its answer is shown. */
 export const backendAuthenticationFailed = (backend: string): AppError =>
@@ -80,7 +88,7 @@ export const budgetUsedUp = (whose: 'key' | 'space'): AppError =>
     429,
     'insufficient_quota',
     whose === 'key'
-      ? 'You exceeded the monthly budget of this API key. It is renewed on the first of the month (UTC); the owner of the space can raise it'
+      ? 'You exceeded the monthly budget of this API key. It is renewed on the first of the month (UTC); a superuser can raise it'
       : 'You exceeded the monthly budget of this space. It is renewed on the first of the month (UTC); a superuser can raise it',
     { headers: { 'x-should-retry': 'false' } },
   )

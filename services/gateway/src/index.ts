@@ -1,7 +1,6 @@
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { createRateLimits, rateLimitOf } from '@atrium/access'
 import type { EnvValues } from '@atrium/kernel/config'
-import { createDatabase, type Kysely, type MigrationSet } from '@atrium/kernel/db'
 import type { PlatformDeps } from '@atrium/kernel/deps'
 import type { HttpServer } from '@atrium/kernel/http'
 import type { Job } from '@atrium/kernel/jobs'
@@ -13,28 +12,22 @@ import { builtInCatalogue, loadCatalogue, type Region } from './domain/catalogue
 import { Circuits } from './domain/circuits.ts'
 import { replayJournals } from './domain/journal-replay.ts'
 import { createLanguageModels, type LanguageModels } from './domain/language-models.ts'
+import { createGatewayMetrics } from './domain/metrics.ts'
 import { ModelDirectory } from './domain/model-directory.ts'
-import { type RateLimit, RateLimiter } from './domain/rate-limiter.ts'
+import { OpenCalls } from './domain/open-calls.ts'
 import { createTokenCounter } from './domain/token-counter.ts'
 import { UsageRecorder } from './domain/usage-recorder.ts'
-import { createGatewayMetrics, type GatewayMetrics } from './metrics.ts'
 import type { CostRecorder, KeyDirectory } from './ports.ts'
-import { leaseTokens } from './queries/rate-buckets.ts'
 import { mountRegion } from './routes/index.ts'
+import { ownLimitOf } from './routes/key-guard.ts'
 
 export { gatewayAccess } from './access.ts'
-export { gatewayEnv } from './config.ts'
 export type { LanguageModel, LanguageModels } from './domain/language-models.ts'
 export type { CostRecorder, KeyDirectory, KeyHolder, UsageRow } from './ports.ts'
+export { gatewayEnv, gatewayMigrations } from './setup.ts'
 
-export const gatewayMigrations: MigrationSet = {
-  schema: 'gateway',
-  folder: fileURLToPath(new URL('../migrations', import.meta.url)),
-}
-
-export interface Gateway {
-  /** Adds `/llm` and `/llm-cn`. */
-  mount(app: HttpServer): Promise<void>
+/** What other services use, in any process with the gateway's environment. */
+export interface GatewayPorts {
   readonly backends: {
     /** One line for each backend that was found, for the start log; no secrets. */
     summary(): string[]
@@ -43,22 +36,62 @@ export interface Gateway {
   readonly models: LanguageModels
   /** Of all its costs. */
   readonly currency: string
-  readonly jobs: readonly Job[]
-  /** Brings all usage to the database. Call it when no request is under way any more. */
   close(): Promise<void>
 }
 
-export interface GatewayOptions extends PlatformDeps {
+export interface Gateway extends GatewayPorts {
+  /** Adds `/llm` and `/llm-cn`. */
+  mount(app: HttpServer): Promise<void>
+  readonly jobs: readonly Job[]
+  /**
+   * Waits until all calls are charged and brings the usage to the database; while that is away, it stays in the journal
+   * for the next process. Call it when no request comes any more.
+   */
+  close(): Promise<void>
+}
+
+export interface GatewayPortsOptions extends Pick<PlatformDeps, 'log'> {
   readonly env: EnvValues<typeof gatewayEnv>
-  readonly keys: KeyDirectory
-  readonly costs: CostRecorder
   readonly nodeEnv: string
   /** Where this platform listens: not a model server. */
   readonly ownPort: number
 }
 
+export interface GatewayOptions extends PlatformDeps, GatewayPortsOptions {
+  readonly keys: KeyDirectory
+  readonly costs: CostRecorder
+}
+
 /** How often journals of processes that died beside this one are looked for. */
 const REPLAY_EVERY_MS = 60_000
+
+/** The ports, with what they share with the routes: the catalogue, and who serves its models. */
+async function openPorts(options: GatewayPortsOptions) {
+  const { env, log } = options
+  const catalogue = await loadCatalogue(env.ATRIUM_MODELS ?? builtInCatalogue)
+  const finder = createBackendFinder(env, catalogue, options)
+  const directory = new ModelDirectory({ catalogue, find: finder.find, canChange: finder.canChange, log })
+  await directory.open()
+  const ports: GatewayPorts = {
+    backends: {
+      summary: () => directory.summary(),
+    },
+    models: createLanguageModels(directory),
+    currency: catalogue.currency,
+    async close() {
+      await directory.close()
+      await finder.close()
+    },
+  }
+  return { ports, directory }
+}
+
+/**
+ * The ports alone, for a process that does not serve the gateway.
+ * @throws OperatorError when the catalogue is not valid
+ */
+export const createGatewayPorts = async (options: GatewayPortsOptions): Promise<GatewayPorts> =>
+  (await openPorts(options)).ports
 
 /**
  * Reads the catalogue, finds the backends and takes over what dead processes left in their journals.
@@ -66,50 +99,47 @@ const REPLAY_EVERY_MS = 60_000
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { env, log, pool, keys } = options
-  const catalogue = await loadCatalogue(env.ATRIUM_MODELS ?? builtInCatalogue)
-  const finder = createBackendFinder(env, catalogue, options)
-  const directory = new ModelDirectory({ catalogue, find: finder.find, canChange: finder.canChange, log })
-  await directory.open()
-
+  const { ports, directory } = await openPorts(options)
   const folder = path.join(options.dataDir, 'gateway')
   const store = createUsageStore({ pool, costs: options.costs, log })
   const replay = async (): Promise<void> => void (await replayJournals(folder, store, log))
   const warnOfReplay = (err: unknown): void =>
     log.warn({ err }, 'the usage journals of ended processes could not be recorded; trying again')
   await replay().catch(warnOfReplay)
-  const recorder = new UsageRecorder({ folder, currency: catalogue.currency, store, log })
+  const recorder = new UsageRecorder({ folder, currency: ports.currency, store, log })
   const stopReplaying = every(REPLAY_EVERY_MS, replay, warnOfReplay)
 
   const metrics = createGatewayMetrics(options.metrics, () => recorder.lagBytes)
   const counter = createTokenCounter()
-  const limiter = createLimiter(options, metrics)
+  const limits = createRateLimits({
+    ...options,
+    service: 'gateway',
+    limit: rateLimitOf(env.ATRIUM_GATEWAY_RATE_LIMIT, env.ATRIUM_GATEWAY_RATE_LIMIT_BURST),
+    limitOf: ownLimitOf,
+  })
   const circuits = new Circuits()
+  const calls = new OpenCalls()
   const contextOf = (region: Region) => ({
     models: directory[region],
     lookForModels: () => directory.lookForCaller(),
     circuits,
-    limiter,
-    rateLimit: rateLimitOf(env),
+    calls,
     recorder,
     counter,
     metrics,
   })
 
   return {
+    ...ports,
     async mount(app) {
-      await mountRegion(app, 'row', contextOf('row'), keys)
-      await mountRegion(app, 'cn', contextOf('cn'), keys)
+      await mountRegion(app, 'row', contextOf('row'), keys, limits)
+      await mountRegion(app, 'cn', contextOf('cn'), keys, limits)
     },
-    backends: {
-      summary: () => directory.summary(),
-    },
-    models: createLanguageModels(directory),
-    currency: catalogue.currency,
     jobs: [],
     async close() {
       await stopReplaying()
-      await directory.close()
-      await finder.close()
+      await ports.close()
+      await calls.ended()
       await recorder.close()
       await counter.close()
     },
@@ -126,21 +156,4 @@ export async function describeBackends(
   const { available } = await finder.find()
   await finder.close()
   return available.map(({ backend }) => backend.summary)
-}
-
-function rateLimitOf(env: GatewayOptions['env']): RateLimit | undefined {
-  const perMinute = env.ATRIUM_GATEWAY_RATE_LIMIT
-  if (perMinute === undefined) return undefined
-  return { perMinute, burst: env.ATRIUM_GATEWAY_RATE_LIMIT_BURST ?? perMinute }
-}
-
-function createLimiter({ pool, log }: GatewayOptions, metrics: GatewayMetrics): RateLimiter {
-  const db: Kysely<unknown> = createDatabase(pool)
-  return new RateLimiter({
-    lease: (request) => leaseTokens(db, request),
-    onFailure: (err) => {
-      metrics.limiterFailure()
-      log.warn({ err }, 'the shared rate limit could not be asked; calls are let through')
-    },
-  })
 }

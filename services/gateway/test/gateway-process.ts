@@ -4,6 +4,7 @@ import { parseEnv } from '@atrium/kernel/config'
 import { createMasterKey } from '@atrium/kernel/crypto'
 import { createDatabase, createNotifications, createPool, sql } from '@atrium/kernel/db'
 import { createHttpServer } from '@atrium/kernel/http'
+import { createJobs } from '@atrium/kernel/jobs'
 import { createLogger } from '@atrium/kernel/log'
 import { createMetrics } from '@atrium/kernel/metrics'
 import { createGateway, gatewayEnv } from '../src/index.ts'
@@ -19,6 +20,7 @@ const gateway = await createGateway({
   log,
   metrics,
   notifications: createNotifications({ url: databaseUrl, log }),
+  jobs: createJobs({ url: databaseUrl, log, runsJobs: false }),
   masterKey: createMasterKey(Buffer.alloc(32)),
   publicUrl: `http://127.0.0.1:${port}`,
   dataDir,

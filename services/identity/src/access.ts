@@ -7,6 +7,13 @@ const person = {
   key: 'unauthorized',
 } as const satisfies AccessRule
 
+/** What superusers do with other people's accounts. */
+const superuser = {
+  user: 'superuser',
+  client: 'superuser',
+  key: 'unauthorized',
+} as const satisfies AccessRule
+
 /** OAuth endpoints and the pages of a sign-in authenticate their callers by themselves, so they take no bearer token. */
 export const identityAccess = defineAccess({
   issueMachineToken: 'public',
@@ -27,10 +34,19 @@ export const identityAccess = defineAccess({
   signIn: 'public',
   showPasswordPage: 'public',
   changePasswordOnPage: 'public',
+  showChoosePassword: 'public',
+  choosePassword: 'public',
+  showInvitation: 'public',
+  acceptInvitationOnPage: 'public',
   getUserInfo: person,
   postUserInfo: person,
   listSessions: person,
   endOtherSessions: person,
   endSession: person,
   changePassword: person,
+  listAccounts: superuser,
+  createAccount: superuser,
+  getAccount: superuser,
+  updateAccount: superuser,
+  resetAccountPassword: superuser,
 })

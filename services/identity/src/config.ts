@@ -51,6 +51,10 @@ export const identityEnv = {
     minimum: 1,
     maximum: 365,
   }),
+  ATRIUM_SIGN_INS_PER_MINUTE: variable.integer(
+    'Sign-ins that may be begun a minute from one address (an IPv6 /64), and at once after a rest. Behind a proxy, set ATRIUM_TRUSTED_PROXIES as well',
+    { fallback: 120, minimum: 1, maximum: 100_000 },
+  ),
   ATRIUM_CONSOLE_REDIRECT_URIS: variable.list(
     'Where the application `atrium-console` may be redirected to after signing in; by default `/callback` of the public address and of loopback',
   ),
@@ -69,6 +73,14 @@ export const identityEnv = {
     minimum: 1,
     maximum: 3650,
   }),
+  ATRIUM_IDENTITY_RATE_LIMIT: variable.integer(
+    'Requests a minute to identity from one user, from one machine client at one address, and from one address (an IPv6 /64) as long as nobody is known there; off by default. Behind a proxy, set ATRIUM_TRUSTED_PROXIES as well',
+    { minimum: 1 },
+  ),
+  ATRIUM_IDENTITY_RATE_LIMIT_BURST: variable.integer(
+    'Requests that one of them may send at once after a rest; the limit of a minute by default',
+    { minimum: 1 },
+  ),
 } as const
 
 export type IdentityEnv = EnvValues<typeof identityEnv>
@@ -89,6 +101,7 @@ export interface IdentityConfig {
   readonly rotationDays: number
   readonly userTokenLifetimeSeconds: number
   readonly sessionSeconds: number
+  readonly authorizationsPerMinute: number
   readonly applications: readonly Application[]
   readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined
 }
@@ -106,7 +119,7 @@ export function readConfig(env: IdentityEnv, publicUrl: string): IdentityConfig 
             discoveryUrl: env.ATRIUM_USER_DISCOVERY_URL ?? wellKnown(env.ATRIUM_USER_ISSUER),
             jwksUrl: env.ATRIUM_USER_JWKS_URL,
             audiences: env.ATRIUM_USER_AUDIENCE,
-            qxIdClaim: env.ATRIUM_QXID_CLAIM ?? 'sub',
+            qxIdClaim: env.ATRIUM_QXID_CLAIM,
           },
     machines:
       env.ATRIUM_M2M_ISSUER === undefined
@@ -118,10 +131,11 @@ export function readConfig(env: IdentityEnv, publicUrl: string): IdentityConfig 
             audiences: env.ATRIUM_M2M_AUDIENCE,
             clientIdClaim: env.ATRIUM_CLIENT_ID_CLAIM,
           },
-    defaultTokenLifetimeSeconds: env.ATRIUM_CLIENT_TOKEN_LIFETIME ?? 3600,
-    rotationDays: env.ATRIUM_KEY_ROTATION_DAYS ?? 90,
-    userTokenLifetimeSeconds: env.ATRIUM_USER_TOKEN_LIFETIME ?? 3600,
-    sessionSeconds: (env.ATRIUM_SESSION_DAYS ?? 14) * 86_400,
+    defaultTokenLifetimeSeconds: env.ATRIUM_CLIENT_TOKEN_LIFETIME,
+    rotationDays: env.ATRIUM_KEY_ROTATION_DAYS,
+    userTokenLifetimeSeconds: env.ATRIUM_USER_TOKEN_LIFETIME,
+    sessionSeconds: env.ATRIUM_SESSION_DAYS * 86_400,
+    authorizationsPerMinute: env.ATRIUM_SIGN_INS_PER_MINUTE,
     applications: readApplications(env, publicUrl),
     mail: readMail(env),
   }

@@ -1,4 +1,4 @@
-import { AppError } from '@atrium/kernel/errors'
+import { AppError, invalidToken } from '@atrium/kernel/errors'
 import type { ErrorView } from '@atrium/kernel/http'
 
 /** Why a token was refused: the code that callers, logs and counters see. */
@@ -18,10 +18,7 @@ export type TokenFault =
   | 'token_session_ended'
 
 /** 401: the token is not accepted, and why. */
-export const tokenRefused = (fault: TokenFault, message: string): AppError =>
-  new AppError(401, fault, message, {
-    headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${message}"` },
-  })
+export const tokenRefused = (fault: TokenFault, message: string): AppError => invalidToken(message, fault)
 
 /** 503: the external issuer's keys cannot be had just now, so nobody can say whether the token is good. */
 export const issuerUnavailable = (cause: unknown): AppError =>
@@ -36,6 +33,20 @@ export const noSuchClient = (clientId: string): AppError =>
 export const clientExists = (clientId: string): AppError =>
   new AppError(409, 'client_exists', `There is a client ${clientId} already`)
 
+/** 409: tokens and records of the client that had it must not become another's. */
+export const clientIdIsSpent = (clientId: string): AppError =>
+  new AppError(
+    409,
+    'client_id_spent',
+    `${clientId} was the id of a client that is deleted; it is not given again`,
+  )
+
+export const idIsOfPerson = (id: string): AppError =>
+  new AppError(409, 'id_is_of_person', `${id} is the id of a person; a client needs another one`)
+
+export const idIsOfClient = (id: string): AppError =>
+  new AppError(409, 'id_is_of_client', `${id} is the id of a machine client; a person needs another one`)
+
 export const illegalStatusChange = (from: string, to: string): AppError =>
   new AppError(409, 'illegal_status_change', `A client cannot go from ${from} to ${to}`)
 
@@ -44,6 +55,26 @@ export const accountExists = (qxId: string): AppError =>
 
 export const noSuchAccount = (qxId: string): AppError =>
   new AppError(404, 'account_not_found', `Account ${qxId} not found`)
+
+/** 410: chosen by already, expired, or replaced by a newer one. */
+export const passwordLinkOver = (): AppError =>
+  new AppError(410, 'password_link_over', 'This link has been used, has expired, or a newer one was sent')
+
+/** 409: whoever locks themselves out may be the last who could let them in again. */
+export const ownAccount = () =>
+  new AppError(409, 'own_account', 'Your own account can only be disabled by another superuser')
+
+/** 409: somebody else says who people are. */
+export const peopleAreElsewhere = (issuer: string): AppError =>
+  new AppError(
+    409,
+    'external_issuer',
+    `People sign in at ${issuer}, so their accounts are made and changed there`,
+  )
+
+/** 409: the name stands for somebody already, and nothing proves that it is this one. */
+export const userNameTaken = (qxId: string): AppError =>
+  new AppError(409, 'user_name_taken', `The user name ${qxId} is taken`)
 
 export const noSuchSession = (sessionId: string): AppError =>
   new AppError(404, 'session_not_found', `Session ${sessionId} not found`)
@@ -55,6 +86,12 @@ export const wrongPassword = (): AppError =>
 /** 429: guessing is slowed down. */
 export const tooManyAttempts = (waitSeconds: number): AppError =>
   new AppError(429, 'slow_down', `Too many failed attempts; try again in ${waitSeconds} seconds`, {
+    headers: { 'retry-after': String(waitSeconds) },
+  })
+
+/** 429: sign-ins under way are stored, so nobody begins any number of them. */
+export const tooManySignIns = (waitSeconds: number): AppError =>
+  new AppError(429, 'slow_down', `Too many sign-ins were begun here; try again in ${waitSeconds} seconds`, {
     headers: { 'retry-after': String(waitSeconds) },
   })
 
@@ -77,6 +114,9 @@ const OAUTH_CODES: Readonly<Record<number, string>> = {
   500: 'server_error',
 }
 
+/** What OAuth says of a server that will be back (RFC 6749 §4.1.2.1). */
+export const UNAVAILABLE = 'temporarily_unavailable'
+
 /** Codes of our own resources, which say more than OAuth's. */
 const KEPT_CODES = new Set(['wrong_password', 'account_not_found', 'session_not_found'])
 
@@ -86,6 +126,6 @@ export const oauthError = ({
   code,
   message,
 }: ErrorView): { error: string; error_description: string } => ({
-  error: KEPT_CODES.has(code) ? code : (OAUTH_CODES[status] ?? code),
+  error: KEPT_CODES.has(code) ? code : code === 'unavailable' ? UNAVAILABLE : (OAUTH_CODES[status] ?? code),
   error_description: message,
 })

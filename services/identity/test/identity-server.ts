@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import type { Act, AuditChange } from '@atrium/access'
 import { createIdentity, identityEnv, identityMigrations } from '@atrium/identity'
 import { parseEnv } from '@atrium/kernel/config'
 import { createMasterKey } from '@atrium/kernel/crypto'
-import { createNotifications, createPool, migrate } from '@atrium/kernel/db'
+import { createNotifications, createPool, MigrationSession, migrate } from '@atrium/kernel/db'
 import { createHttpServer } from '@atrium/kernel/http'
+import { createJobs } from '@atrium/kernel/jobs'
 import { Closers } from '@atrium/kernel/lifecycle'
 import { createLogger } from '@atrium/kernel/log'
 import { createMetrics } from '@atrium/kernel/metrics'
@@ -35,7 +37,10 @@ export async function createTestDatabase() {
   await onServer(`CREATE DATABASE ${name}`)
   const url = databaseUrl(name)
   const pool = createPool(url, { max: 2, applicationName: 'test', log: silent })
-  await migrate(pool, [identityMigrations])
+  {
+    await using session = new MigrationSession(url, { log: silent })
+    await migrate(session, [identityMigrations])
+  }
   return {
     url,
     pool,
@@ -59,6 +64,8 @@ export interface IdentityServerOptions {
 export async function startIdentityServer(databaseUrl: string, options: IdentityServerOptions = {}) {
   const closers = new Closers()
   const lines: string[] = []
+  /** What the portal's log would get. */
+  const entries: { act: Act; change: AuditChange }[] = []
   const log = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } })
   const dataDir = await mkdtemp(path.join(tmpdir(), 'identity-'))
   closers.add('folder', () => rm(dataDir, { recursive: true }))
@@ -74,10 +81,12 @@ export async function startIdentityServer(databaseUrl: string, options: Identity
       pool,
       log,
       notifications,
+      jobs: createJobs({ url: databaseUrl, log, runsJobs: false }),
       metrics,
       masterKey: createMasterKey(options.masterKey ?? MASTER_KEY),
       publicUrl: options.publicUrl ?? url,
       dataDir,
+      audit: { record: async (_trx, act, change) => void entries.push({ act, change }) },
       env: parseEnv(identityEnv, options.env ?? {}),
     })
     closers.add('identity', () => identity.close())
@@ -108,6 +117,7 @@ export async function startIdentityServer(databaseUrl: string, options: Identity
       identity,
       metrics,
       lines,
+      entries,
       call,
       postForm,
       /** A token by form credentials. */

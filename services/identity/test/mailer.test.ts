@@ -1,41 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { createLogger } from '@atrium/kernel/log'
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { describe, expect, test } from 'vitest'
 import { createMailer, type MailerOptions } from '../src/adapters/mailer.ts'
 import { createTestDatabase, startIdentityServer } from './identity-server.ts'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './test-certificate.ts'
-
-/** A real mail server that keeps what it takes. */
-async function startSmtp(options: SMTPServerOptions = {}) {
-  const mails: { text: string; to: string[] }[] = []
-  const server = new SMTPServer({
-    authOptional: true,
-    key: TEST_CERTIFICATE_KEY,
-    cert: TEST_CERTIFICATE,
-    onData(stream, session, done) {
-      let text = ''
-      stream.on('data', (chunk: Buffer) => {
-        text += chunk.toString('utf8')
-      })
-      stream.on('end', () => {
-        mails.push({ text, to: session.envelope.rcptTo.map(({ address }) => address) })
-        done()
-      })
-    },
-    ...options,
-  })
-  server.on('error', () => {})
-  const listening = server.listen(0, '127.0.0.1')
-  await once(listening, 'listening')
-  const { port } = listening.address() as { port: number }
-  return {
-    port,
-    mails,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
-  }
-}
+import { startSmtp } from './mail-server.ts'
+import { TEST_CERTIFICATE } from './test-certificate.ts'
 
 const lines: string[] = []
 const log = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } })
@@ -110,14 +80,12 @@ describe('mails', () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as { port: number }
-    const start = performance.now()
     await expect(mailer(`smtp://127.0.0.1:${port}?tls=never`).sendClientSecret(secret)).rejects.toMatchObject(
       {
         status: 502,
         code: 'mail_failed',
       },
     )
-    expect(performance.now() - start).toBeLessThan(3000)
     silent.close()
     await expect(mailer('smtp://127.0.0.1:1?tls=never').sendClientSecret(secret)).rejects.toMatchObject({
       code: 'mail_failed',

@@ -357,8 +357,10 @@ describe('beside the token endpoint', () => {
     expect(
       (await server.postForm('/introspect', { client_id: clientId, client_secret: secret })).status,
     ).toBe(400)
-    const people = await server.identity.mintUserToken({ qxId: clientId })
-    expect((await ask(clientId, secret, people)).body).toEqual({ active: false })
+    // A person's token from before the client took the id.
+    const people = await server.identity.mintUserToken({ qxId: 'taken-over' })
+    const late = await server.identity.clients.create({ clientId: 'taken-over', name: 'L', status: 'Active' })
+    expect((await ask('taken-over', late.secret, people)).body).toEqual({ active: false })
   })
 
   test('unknown paths and methods have the same error shape', async () => {
@@ -366,7 +368,7 @@ describe('beside the token endpoint', () => {
     expect(missing.status).toBe(404)
     expect(Object.keys(missing.body).sort()).toEqual(['error', 'error_description'])
     const method = await server.call('GET', `${REALM}/access_token`)
-    expect([method.status, method.headers.get('allow')]).toEqual([405, 'POST'])
+    expect([method.status, method.headers.get('allow')]).toEqual([405, 'OPTIONS, POST'])
     expect(method.body.error).toBe('method_not_allowed')
     expect((await server.call('GET', `${REALM}/auth`)).status).toBe(404)
     expect((await server.call('GET', `${REALM}/request`)).status).toBe(404)

@@ -22,6 +22,9 @@ export const portalAccess = defineAccess({
   createSpace: superuserOnly,
   getSpace: membersRead,
   updateSpace: ownerOnly,
+  deleteSpace: superuserOnly,
+  listDeletedSpaces: superuserOnly,
+  restoreSpace: superuserOnly,
 
   listSpaceUsers: membersRead,
   addSpaceUser: superuserOnly,
@@ -31,6 +34,7 @@ export const portalAccess = defineAccess({
   listSuperusers: superuserOnly,
   createSuperuser: superuserOnly,
   updateSuperuser: superuserOnly,
+  removeSuperuser: superuserOnly,
 
   listWorkspaces: membersRead,
   createWorkspace: superuserOnly,
@@ -65,7 +69,9 @@ export const portalAccess = defineAccess({
 
   listInvitations: ownerOrSuperuser,
   createInvitation: ownerOrSuperuser,
+  approveInvitation: superuserOnly,
   revokeInvitation: ownerOrSuperuser,
+  listAllInvitations: superuserOnly,
   acceptInvitation: {
     user: 'any',
     client: 'forbidden',

@@ -3,13 +3,14 @@ import {
   conflict,
   forbidden,
   invalidInput,
+  invalidToken,
   notFound,
   preconditionFailed,
-  unauthorized,
 } from '@atrium/kernel/errors'
 
 /** Every failure that the portal answers on purpose, by name. */
 export const spaceNotFound = (spaceId: string): AppError => notFound('Space', spaceId)
+export const deletedSpaceNotFound = (spaceId: string): AppError => notFound('Deleted space', spaceId)
 export const userNotFound = (userId: string): AppError => notFound('User', userId)
 export const membershipNotFound = (userId: string): AppError => notFound('Membership of user', userId)
 export const superuserNotFound = (userId: string): AppError => notFound('Superuser', userId)
@@ -22,6 +23,9 @@ export const invitationNotFound = (invitationId: string): AppError => notFound('
 
 export const clientKnown = (clientId: string): AppError =>
   conflict(`There is a client ${clientId} already`, 'client_exists')
+
+export const clientIdOfPerson = (clientId: string): AppError =>
+  conflict(`${clientId} is the id of a person; a client needs another one`, 'id_is_of_person')
 
 export const illegalClientStatus = (from: string, to: string): AppError =>
   conflict(
@@ -44,8 +48,14 @@ export const invitationEnded = (how: 'expired' | 'used' | 'revoked'): AppError =
       : `This invitation has ${how === 'expired' ? 'expired' : 'been revoked'}`,
   )
 
+export const invitationNotRequested = (status: string): AppError =>
+  conflict(`An invitation that is ${status} does not wait for approval`, 'invitation_not_requested')
+
 export const invitationForAnother = (): AppError =>
   forbidden('This invitation was sent to another mail address than yours', 'invitation_for_another')
+
+export const nameTaken = (qNumber: string): AppError =>
+  conflict(`The user name ${qNumber} is taken`, 'user_name_taken')
 
 export const alreadyMember = (): AppError => conflict('You are in this space already', 'already_in_space')
 
@@ -58,6 +68,9 @@ export const alreadyInSpace = (qNumber: string): AppError =>
 export const superuserExists = (qNumber: string): AppError =>
   new AppError(400, 'superuser_exists', `${qNumber} is already a superuser`, { field: 'body.qNumber' })
 
+export const lastSuperuser = (): AppError =>
+  conflict('This is the last superuser: appoint another one first', 'last_superuser')
+
 export const qNumberTaken = (qNumber: string): AppError =>
   new AppError(400, 'q_number_taken', `Another person has the Q number ${qNumber}`, { field: 'body.qNumber' })
 
@@ -66,9 +79,6 @@ export const namespaceExists = (name: string): AppError =>
 
 export const linkNameExists = (name: string): AppError =>
   conflict(`This space already has a data-hub link named ${name}`, 'link_exists')
-
-export const unknownSortField = (field: string, known: readonly string[]): AppError =>
-  invalidInput('query.sortBy', `must be one of ${known.join(', ')}, not ${JSON.stringify(field)}`)
 
 /** A key that has ended cannot be changed back into one that works. */
 export const keyNotUsable = (why: 'revoked' | 'expired'): AppError =>
@@ -79,13 +89,13 @@ export const keyNotUsable = (why: 'revoked' | 'expired'): AppError =>
     `api_key_${why}`,
   )
 
-export const onlySuperusersRaiseLimits = (): AppError =>
-  forbidden('Superuser required to raise requestsPerMinute: it replaces the operator’s own limit')
+export const onlySuperusersRaise = (field: string): AppError =>
+  forbidden(`Superuser required to raise ${field}: an owner may only bring it down`)
 
 /** Whoever holds all 122 bits of a key gains nothing from why it is refused, so the answer says it. */
-export const keyUnknown = (): AppError => unauthorized('The API key is not valid', 'invalid_api_key')
-export const keyRevoked = (): AppError => unauthorized('The API key has been revoked', 'api_key_revoked')
-export const keyExpired = (): AppError => unauthorized('The API key has expired', 'api_key_expired')
+export const keyUnknown = (): AppError => invalidToken('The API key is not valid', 'invalid_api_key')
+export const keyRevoked = (): AppError => invalidToken('The API key has been revoked', 'api_key_revoked')
+export const keyExpired = (): AppError => invalidToken('The API key has expired', 'api_key_expired')
 
 /**
  * Why a conditional write touched no row.

@@ -1,110 +1,106 @@
-import { fileURLToPath } from 'node:url'
-import type { GuardDeps } from '@atrium/access'
-import type { Identity } from '@atrium/identity'
+import { createIngress, createRateLimits, type GuardDeps, type Ingress, rateLimitOf } from '@atrium/access'
+import type { IdentityPorts, InvitationPort } from '@atrium/identity'
 import type { EnvValues } from '@atrium/kernel/config'
-import { createDatabase, type MigrationSet } from '@atrium/kernel/db'
+import { createDatabase } from '@atrium/kernel/db'
 import type { PlatformDeps } from '@atrium/kernel/deps'
 import { type HttpServer, mountService } from '@atrium/kernel/http'
 import type { Job } from '@atrium/kernel/jobs'
 import { createFlagProvider } from './adapters/flags/create-flag-provider.ts'
 import type { portalEnv } from './config.ts'
+import type { PortalContext } from './context.ts'
+import { ErrorBody } from './contract/common.ts'
 import { createAccessChanges } from './domain/access-changes.ts'
-import { type Act, type AuditChange, recordAudit } from './domain/audit.ts'
+import { ApiKeyDirectory, type LimitedKey } from './domain/api-key-directory.ts'
 import { createAuthenticate } from './domain/authentication.ts'
-import type { PortalContext } from './domain/context.ts'
 import { recordUsage, type UsageCost } from './domain/costs.ts'
 import { createDirectory } from './domain/directory.ts'
 import { createFeatureFlags } from './domain/feature-flags.ts'
 import { createDatabaseCheck } from './domain/health.ts'
-import { KeyRing, type LimitedKey } from './domain/key-ring.ts'
+import { acceptInvitation, openInvitation } from './domain/invitations.ts'
 import { createKeyUseRecorder } from './domain/key-use.ts'
 import { ensureSuperuser, ensureSuperuserClient } from './domain/superusers.ts'
+import { removeSpacesJob } from './jobs/remove-spaces.ts'
 import { createAccessQueries } from './queries/access.ts'
 import { writeKeyUses } from './queries/api-keys.ts'
+import { selectGoneSpaces } from './queries/deleted-spaces.ts'
 import type { PortalTables, StatementRunner } from './queries/tables.ts'
 import { portalRoutes } from './routes/index.ts'
 
 export { portalAccess } from './access.ts'
-export { portalEnv } from './config.ts'
-export type { Act, AuditChange } from './domain/audit.ts'
+export type { LimitedKey } from './domain/api-key-directory.ts'
+export { auditLog } from './domain/audit.ts'
 export type { UsageCost } from './domain/costs.ts'
-export type { LimitedKey } from './domain/key-ring.ts'
+export { portalEnv, portalMigrations } from './setup.ts'
 
-export const portalMigrations: MigrationSet = {
-  schema: 'portal',
-  folder: fileURLToPath(new URL('../migrations', import.meta.url)),
+export interface PortalPortsDeps extends PlatformDeps {
+  readonly env: EnvValues<typeof portalEnv>
+  readonly verifyToken: IdentityPorts['verifyToken']
 }
 
-export interface PortalDeps extends PlatformDeps {
-  readonly env: EnvValues<typeof portalEnv>
+export interface PortalDeps extends PortalPortsDeps {
   /** Shown by `/health`, e.g. `production`. */
   readonly environmentName: string
-  readonly verifyToken: Identity['verifyToken']
-  readonly identityClients: Identity['clients']
+  readonly identityClients: IdentityPorts['clients']
+  readonly invitationPage?: IdentityPorts['invitationPage']
   /** Undefined where no mail can be sent: secrets and invitations are then in the answers. */
-  readonly mail?: Identity['mail']
+  readonly mail?: IdentityPorts['mail']
   /** Turns readiness off while the server drains. */
   readonly isDraining?: () => boolean
 }
 
-export interface Portal {
-  /** Adds the routes below `/portal`. */
-  mount(app: HttpServer): Promise<void>
+/** What other services and the first start use, in any process on the portal's database. */
+export interface PortalPorts {
   /** Who calls and what they are, for every service's guard. Changes hold in every process within one second. */
   readonly access: GuardDeps
   readonly keys: {
     /** The key with its limits, or undefined when it is unknown, revoked or expired. A few microseconds for a key in use. */
     findKey(rawKey: string): Promise<LimitedKey | undefined>
   }
-  readonly audit: {
-    /** Notes what an act did, in the caller's transaction. Secrets and hashes are masked by their names. */
-    record(trx: StatementRunner, act: Act, change: AuditChange): Promise<void>
-  }
   readonly costs: {
     /** Records gateway use as cost inside the caller's transaction, in two statements whatever the number of rows. */
     recordUsage(trx: StatementRunner, rows: readonly UsageCost[]): Promise<void>
+  }
+  readonly spaces: {
+    /** Those of the given spaces whose data every service removes: they were deleted, and nobody can bring them back. */
+    goneAmong(spaceIds: readonly string[]): Promise<string[]>
   }
   /** For the first start: this person is superuser from now on. */
   makeSuperuser(person: { qNumber: string; name: string; mailAddress?: string }): Promise<void>
   /** For the first start: this machine client is superuser from now on. */
   makeSuperuserClient(client: { clientId: string; name: string }): Promise<void>
-  readonly jobs: Job[]
+  /** For identity's pages, where invited people make their account. */
+  readonly invitations: InvitationPort
   /** Writes what is still to be written. The pool stays open: it is the caller's. */
   close(): Promise<void>
 }
 
-/** Builds the portal on a migrated database and starts listening for changes of rights. */
-export async function createPortal(deps: PortalDeps): Promise<Portal> {
+export interface Portal extends PortalPorts {
+  /** Adds the routes below `/portal`. */
+  mount(app: HttpServer): Promise<void>
+  readonly jobs: Job[]
+}
+
+/** The ports, with what they share with the routes. Starts listening for changes of rights. */
+async function openPorts(deps: PortalPortsDeps) {
   const { pool, env, log } = deps
-  const flags = await createFeatureFlags(createFlagProvider(env, log))
   const db = createDatabase<PortalTables>(pool)
   const changes = await createAccessChanges(db, deps.notifications)
-  const queries = createAccessQueries(pool, env.ATRIUM_CURRENCY ?? 'USD')
-  const directory = createDirectory(queries, changes)
+  const queries = createAccessQueries(pool, env.ATRIUM_CURRENCY)
+  const directory = createDirectory(queries, changes, pool.outage)
   const keyUse = createKeyUseRecorder({
-    everyMs: (env.ATRIUM_KEY_USE_SECONDS ?? 10) * 1000,
+    everyMs: env.ATRIUM_KEY_USE_SECONDS * 1000,
     write: (uses) => writeKeyUses(db, uses),
     log,
   })
-  const keys = new KeyRing(queries, changes, keyUse.note)
-  const access = { directory, authenticate: createAuthenticate(deps.verifyToken, keys) }
-  const ctx: PortalContext = {
-    db,
-    pool,
-    env,
-    environmentName: deps.environmentName,
-    access,
-    changes,
-    flags,
-    checkDatabase: createDatabaseCheck(pool),
-    identityClients: deps.identityClients,
-    mail: deps.mail,
-    publicUrl: deps.publicUrl,
-    invitationKey: deps.masterKey.derive('portal/invitations'),
-    isDraining: deps.isDraining ?? (() => false),
+  const keys = new ApiKeyDirectory({ queries, changes, outage: pool.outage, onUse: keyUse.note })
+  const access = {
+    directory,
+    authenticate: createAuthenticate(deps.verifyToken, keys),
+    ingress: ingressOf(deps),
   }
-
-  return {
+  const invitationKeys = deps.masterKey.deriveAll('portal/invitations')
+  const shared = { db, changes, access, invitationKeys }
+  const ports: PortalPorts = {
     access,
     keys: {
       async findKey(rawKey) {
@@ -112,9 +108,50 @@ export async function createPortal(deps: PortalDeps): Promise<Portal> {
         return lookup.status === 'valid' ? lookup.principal : undefined
       },
     },
-    audit: { record: recordAudit },
     costs: { recordUsage },
-    jobs: [],
+    invitations: {
+      open: (token) => openInvitation(shared, token),
+      acceptAsNewcomer: async (token, act, make) => void (await acceptInvitation(shared, token, act, make)),
+    },
+    spaces: { goneAmong: (spaceIds) => selectGoneSpaces(db, spaceIds) },
+    makeSuperuser: (person) => ensureSuperuser(shared, person),
+    makeSuperuserClient: (client) => ensureSuperuserClient(shared, client),
+    close: () => keyUse.close(),
+  }
+  return { ports, shared }
+}
+
+/** The ports alone, for a process that does not serve the portal. On a migrated database. */
+export const createPortalPorts = async (deps: PortalPortsDeps): Promise<PortalPorts> =>
+  (await openPorts(deps)).ports
+
+/** Builds the portal on a migrated database. */
+export async function createPortal(deps: PortalDeps): Promise<Portal> {
+  const { pool, env, log } = deps
+  const { ports, shared } = await openPorts(deps)
+  const flags = await createFeatureFlags(createFlagProvider(env, log))
+  const ctx: PortalContext = {
+    ...shared,
+    pool,
+    env,
+    environmentName: deps.environmentName,
+    limits: createRateLimits({
+      ...deps,
+      service: 'portal',
+      limit: rateLimitOf(env.ATRIUM_PORTAL_RATE_LIMIT, env.ATRIUM_PORTAL_RATE_LIMIT_BURST),
+    }),
+    flags,
+    checkDatabase: createDatabaseCheck(pool),
+    identityClients: deps.identityClients,
+    mail: deps.mail,
+    publicUrl: deps.publicUrl,
+    invitationPage: deps.invitationPage,
+    isDraining: deps.isDraining ?? (() => false),
+  }
+
+  return {
+    ...ports,
+    jobs: [removeSpacesJob(shared.db)],
     mount: (app) =>
       mountService(app, {
         prefix: '/portal',
@@ -122,13 +159,25 @@ export async function createPortal(deps: PortalDeps): Promise<Portal> {
         description: 'Spaces, their users, API keys, permissions and costs.',
         version: '1.0.0',
         formatError: ({ status, message }) => ({ error: { code: status, message } }),
+        errorBody: ErrorBody,
         routes: (scope) => portalRoutes(scope, ctx),
       }),
-    makeSuperuser: (person) => ensureSuperuser(ctx, person),
-    makeSuperuserClient: (client) => ensureSuperuserClient(ctx, client),
     close: async () => {
       await flags.close()
-      await keyUse.close()
+      await ports.close()
     },
   }
+}
+
+function ingressOf({ env, verifyToken, publicUrl }: PortalPortsDeps): Ingress | undefined {
+  if (env.ATRIUM_INGRESS_ADDRESSES.length === 0) return undefined
+  return createIngress({
+    addresses: env.ATRIUM_INGRESS_ADDRESSES,
+    userHeader: env.ATRIUM_INGRESS_USER_HEADER,
+    nameHeader: env.ATRIUM_INGRESS_NAME_HEADER,
+    tokenHeader: env.ATRIUM_INGRESS_TOKEN_HEADER,
+    secret: env.ATRIUM_INGRESS_SECRET,
+    verifyToken,
+    publicUrl,
+  })
 }

@@ -1,21 +1,21 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { portalAccess } from '../src/access.ts'
 import { type Caller, type Cast, createCast, UNKNOWN_ID } from './cast.ts'
 
 let platform: TestPlatform
 let cast: Cast
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   cast = await createCast(platform)
 })
-afterAll(() => platform.close())
 
 interface Call {
   readonly method: string
   /** Of the space in question, so that each call is made for a known and for an unknown one. */
   readonly path: (spaceId: string) => string
   readonly body?: unknown
+  readonly headers?: Record<string, string>
 }
 
 const space = (rest: string) => (spaceId: string) => `/portal/v1/spaces/${spaceId}${rest}`
@@ -32,12 +32,17 @@ const calls: Record<keyof typeof portalAccess, Call> = {
   createSpace: { method: 'POST', path: fixed('/portal/v1/spaces'), body: {} },
   getSpace: { method: 'GET', path: space('') },
   updateSpace: { method: 'PATCH', path: space(''), body: {} },
+  // A version that there never is: the space must live on.
+  deleteSpace: { method: 'DELETE', path: space(''), headers: { 'if-match': '"9999"' } },
+  listDeletedSpaces: { method: 'GET', path: fixed('/portal/v1/admin/deleted-spaces') },
+  restoreSpace: { method: 'POST', path: fixed(`/portal/v1/admin/deleted-spaces/${UNKNOWN_ID}:restore`) },
   listSpaceUsers: { method: 'GET', path: space('/users') },
   addSpaceUser: { method: 'POST', path: space('/users'), body: {} },
   updateSpaceUser: { method: 'PATCH', path: space(`/users/${UNKNOWN_ID}`), body: { role: 'member' } },
   removeSpaceUser: { method: 'DELETE', path: space(`/users/${UNKNOWN_ID}`) },
   listSuperusers: { method: 'GET', path: fixed('/portal/v1/admin/superuser') },
   createSuperuser: { method: 'POST', path: fixed('/portal/v1/admin/superuser'), body: {} },
+  removeSuperuser: { method: 'DELETE', path: fixed(`/portal/v1/admin/superuser/${UNKNOWN_ID}`) },
   updateSuperuser: { method: 'PATCH', path: fixed(`/portal/v1/admin/superuser/${UNKNOWN_ID}`), body: {} },
   listWorkspaces: { method: 'GET', path: space('/mkflw-workspaces') },
   createWorkspace: { method: 'POST', path: space('/mkflw-workspaces'), body: {} },
@@ -65,6 +70,8 @@ const calls: Record<keyof typeof portalAccess, Call> = {
   rotateClientSecret: { method: 'POST', path: fixed('/portal/v1/admin/clients/nobody:rotate-secret') },
   listInvitations: { method: 'GET', path: space('/invitations') },
   createInvitation: { method: 'POST', path: space('/invitations'), body: {} },
+  approveInvitation: { method: 'POST', path: space(`/invitations/${UNKNOWN_ID}:approve`) },
+  listAllInvitations: { method: 'GET', path: fixed('/portal/v1/admin/invitations') },
   revokeInvitation: { method: 'DELETE', path: space(`/invitations/${UNKNOWN_ID}`) },
   acceptInvitation: { method: 'POST', path: fixed('/portal/v1/invitations:accept'), body: {} },
   getSpacePermissions: { method: 'GET', path: (id) => `/portal/v1/permissions/${id}/qx-max` },
@@ -93,6 +100,9 @@ const allowed: Record<keyof typeof portalAccess, { may: Caller[]; unauthorized?:
   createSpace: { may: superusers },
   getSpace: { may: readers },
   updateSpace: { may: owners },
+  deleteSpace: { may: superusers },
+  listDeletedSpaces: { may: superusers },
+  restoreSpace: { may: superusers },
   listSpaceUsers: { may: readers },
   addSpaceUser: { may: superusers },
   updateSpaceUser: { may: superusers },
@@ -100,6 +110,7 @@ const allowed: Record<keyof typeof portalAccess, { may: Caller[]; unauthorized?:
   listSuperusers: { may: superusers },
   createSuperuser: { may: superusers },
   updateSuperuser: { may: superusers },
+  removeSuperuser: { may: superusers },
   listWorkspaces: { may: readers },
   createWorkspace: { may: superusers },
   updateWorkspace: { may: superusers },
@@ -126,6 +137,8 @@ const allowed: Record<keyof typeof portalAccess, { may: Caller[]; unauthorized?:
   rotateClientSecret: { may: superusers },
   listInvitations: { may: [...owners, ...superusers] },
   createInvitation: { may: [...owners, ...superusers] },
+  approveInvitation: { may: superusers },
+  listAllInvitations: { may: superusers },
   revokeInvitation: { may: [...owners, ...superusers] },
   acceptInvitation: { may: users },
   getSpacePermissions: { may: [...clients, 'superuser', 'member'] },
@@ -138,9 +151,13 @@ const allowed: Record<keyof typeof portalAccess, { may: Caller[]; unauthorized?:
 const publicOperations = ['getHealth', 'getLiveness', 'getReadiness', 'getFeatureFlagHealth']
 
 describe.each(Object.keys(calls) as (keyof typeof calls)[])('%s', (operation) => {
-  const { method, path, body } = calls[operation]
+  const { method, path, body, headers: fixedHeaders } = calls[operation]
   const send = (spaceId: string, token?: string, headers = {}) =>
-    platform.call(method, path(spaceId), { body, headers, ...(token === undefined ? {} : { token }) })
+    platform.call(method, path(spaceId), {
+      body,
+      headers: { ...fixedHeaders, ...headers },
+      ...(token === undefined ? {} : { token }),
+    })
 
   test('every caller', async () => {
     const { may, unauthorized = [] } = allowed[operation]
@@ -215,6 +232,7 @@ test('ids that are no UUID: 400 where the contract says "invalid id format", els
     ['DELETE', `/v1/spaces/${spaceId}/cdh-links/nonsense`, superuser, undefined, 400],
     ['DELETE', `/v1/spaces/nonsense/cdh-links/${UNKNOWN_ID}`, superuser, undefined, 400],
     ['PATCH', '/v1/admin/superuser/nonsense', superuser, {}, 400],
+    ['DELETE', '/v1/admin/superuser/nonsense', superuser, undefined, 400],
     ['GET', '/v1/permissions/nonsense/qx-max', superuser, undefined, 404],
   ]
   for (const [method, path, token, body, expected] of cases) {

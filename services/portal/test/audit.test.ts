@@ -79,6 +79,20 @@ const acts: { [name: string]: (stage: Stage) => Promise<Done> } = {
     const { status } = await root('PATCH', `/admin/superuser/${userId}`, { name: 'Renamed' })
     return { status, resourceId: userId }
   },
+  async deleteSpace({ spaceId }) {
+    const { status } = await root('DELETE', `/spaces/${spaceId}`)
+    return { status, resourceId: spaceId }
+  },
+  async restoreSpace({ spaceId }) {
+    await root('DELETE', `/spaces/${spaceId}`)
+    const { status } = await root('POST', `/admin/deleted-spaces/${spaceId}:restore`)
+    return { status, resourceId: spaceId }
+  },
+  async removeSuperuser() {
+    const userId = await made('/admin/superuser', person('qx-super-3'), 'userId')
+    const { status } = await root('DELETE', `/admin/superuser/${userId}`)
+    return { status, resourceId: userId }
+  },
   async createWorkspace({ spaceId }) {
     const { status, body } = await root('POST', `/spaces/${spaceId}/mkflw-workspaces`, workspaceInput)
     return { status, resourceId: body.workspaceId }
@@ -137,6 +151,13 @@ const acts: { [name: string]: (stage: Stage) => Promise<Done> } = {
     const { status, body } = await root('POST', `/spaces/${spaceId}/invitations`, input)
     return { status, resourceId: body.invitationId, secrets: [body.token] }
   },
+  async approveInvitation({ spaceId, ownerToken }) {
+    const input = { mailAddress: 'i@example.test', role: 'member' }
+    const asked = await root('POST', `/spaces/${spaceId}/invitations`, input, ownerToken)
+    const id = asked.body.invitationId
+    const { status, body } = await root('POST', `/spaces/${spaceId}/invitations/${id}:approve`)
+    return { status, resourceId: id, secrets: [body.token] }
+  },
   async revokeInvitation({ spaceId }) {
     const input = { mailAddress: 'i@example.test', role: 'member' }
     const id = await made(`/spaces/${spaceId}/invitations`, input, 'invitationId')
@@ -193,7 +214,9 @@ async function changingOperations(): Promise<string[]> {
     .map(([, { operationId }]) => operationId)
 }
 
-test('every operation that changes something leaves its row, and no secret', async () => {
+test('every operation that changes something leaves its row, and no secret', {
+  timeout: 180_000,
+}, async () => {
   const operations = await changingOperations()
   expect(Object.keys(acts).sort()).toEqual(operations.sort())
   for (const operation of operations) {
@@ -305,6 +328,20 @@ describe('reading', () => {
     const { spaceId } = await platform.space()
     expect((await root('GET', `/spaces/${spaceId}/audit?${query}`)).status).toBe(400)
     expect((await root('GET', `/admin/audit?${query}`)).status).toBe(400)
+  })
+
+  test('times may have any offset, and a page any number', async () => {
+    const { spaceId } = await platform.space()
+    for (const path of [`/spaces/${spaceId}/audit`, '/admin/audit']) {
+      const read = async (query: string) => (await root('GET', `${path}?limit=5&${query}`)).body.data.length
+      expect(await read(`from=${encodeURIComponent('2020-01-01T00:00:00+23:59')}`)).toBeGreaterThan(0)
+      expect(await read(`to=${encodeURIComponent('2020-01-01T00:00:00-16:00')}`)).toBe(0)
+      expect(await read(`from=${encodeURIComponent('0000-01-01T00:00:00+23:59')}`)).toBeGreaterThan(0)
+      expect(await read(`to=${encodeURIComponent('9999-12-31T23:59:59-23:59')}`)).toBeGreaterThan(0)
+      expect(await read(`page=${Number.MAX_SAFE_INTEGER}`)).toBe(0)
+      expect((await root('GET', `${path}?limit=1000&page=${Number.MAX_SAFE_INTEGER}`)).status).toBe(200)
+      expect((await root('GET', `${path}?limit=5&page=9007199254740992`)).status).toBe(400)
+    }
   })
 
   test('what belongs to no space is there for superusers, the first start too', async () => {

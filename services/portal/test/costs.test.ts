@@ -1,14 +1,13 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Cast, createCast, UNKNOWN_ID } from './cast.ts'
 
 let platform: TestPlatform
 let cast: Cast
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   cast = await createCast(platform)
 })
-afterAll(() => platform.close())
 
 const entry = (more: object = {}) => ({
   day: '2026-01-15',
@@ -177,7 +176,7 @@ describe('GET …/costs/report', () => {
     expect(plain.services[0]).not.toHaveProperty('billingPositions')
   })
 
-  test('the current month, by the entries, says the same as the totals of its days', async () => {
+  test('the current month counts each entry at once, and exactly', async () => {
     const spaceId = await freshSpace()
     for (const calculatedCost of [0.1, 0.2, 0.3])
       await record(entry({ day: `${thisMonth}-01`, calculatedCost }), spaceId)

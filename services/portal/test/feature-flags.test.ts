@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cast, createCast } from './cast.ts'
 
 const BUILT_IN = {
-  enable_agent_feature: { enabled: false, isPreview: false },
+  enable_agent_feature: { enabled: true, isPreview: false },
   enable_cost_feature: { enabled: true, isPreview: false },
   enable_workflow_feature: { enabled: false, isPreview: false },
 }

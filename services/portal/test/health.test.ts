@@ -1,24 +1,23 @@
 import { createHttpServer } from '@atrium/kernel/http'
 import { createLogger } from '@atrium/kernel/log'
 import { createMetrics } from '@atrium/kernel/metrics'
-import { startTestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { PortalContext } from '../src/domain/context.ts'
+import { sharedTestPlatform, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, expect, test, vi } from 'vitest'
+import type { PortalContext } from '../src/context.ts'
 import { createDatabaseCheck } from '../src/domain/health.ts'
 import { healthRoutes } from '../src/routes/health.ts'
 
-let platform: Awaited<ReturnType<typeof startTestPlatform>>
+let platform: TestPlatform
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
 })
-afterAll(() => platform.close())
 
 test('health names the state of the database and the accepted credentials', async () => {
   const { status, body, headers } = await platform.call('GET', '/portal/health')
   expect(status).toBe(200)
   expect(body).toMatchObject({
     status: 'healthy',
-    authentication: 'JWT, gateway headers, API keys',
+    authentication: 'JWT, API keys',
     checks: { database: 'ok' },
   })
   expect(body.uptime).toBeGreaterThan(0)

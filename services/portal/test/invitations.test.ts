@@ -1,18 +1,17 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sharedTestPlatform, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Cast, createCast, UNKNOWN_ID, userIdOf } from './cast.ts'
 import { startMailServer } from './mail-server.ts'
 
 let platform: TestPlatform
 let cast: Cast
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   cast = await createCast(platform)
 })
-afterAll(() => platform.close())
 
 const pathOf = (spaceId = cast.home.spaceId) => `/portal/v1/spaces/${spaceId}/invitations`
-const invite = (mailAddress: string, role = 'member', token = cast.tokens.owner) =>
+const invite = (mailAddress: string, role = 'member', token = cast.tokens.superuser) =>
   platform.call('POST', pathOf(), { token, body: { mailAddress, role } })
 const acceptAs = async (qxId: string, token: string) =>
   platform.call('POST', '/portal/v1/invitations:accept', {
@@ -38,7 +37,8 @@ describe('an invitation', () => {
       status: 'Pending',
       delivery: 'answer',
       token: expect.stringMatching(/^[\w-]{90,}$/),
-      createdBy: { qxId: 'qx-olga' },
+      createdBy: { qxId: platform.superuser.qxId },
+      approvedBy: platform.superuser.qxId,
     })
     const days = (Date.parse(invited.body.expiresAt) - Date.parse(invited.body.createdAt)) / 86_400_000
     expect(days).toBeCloseTo(7, 2)
@@ -60,7 +60,8 @@ describe('an invitation', () => {
     })
     expect(members.body.data[0]).toMatchObject({
       name: 'Name of qx-new',
-      mailAddress: 'New.Person@example.test',
+      // A token that was handed over proves no address.
+      mailAddress: '',
     })
     const again = await acceptAs('qx-second', invited.body.token)
     expect([again.status, again.body.error.message]).toEqual([410, expect.stringContaining('been used')])
@@ -80,16 +81,13 @@ describe('an invitation', () => {
   })
 
   test('is not for somebody who is known by another address', async () => {
-    const { body } = await invite('somebody.else@example.test', 'owner')
-    const refused = await acceptAs('qx-stranger-known', body.token)
-    expect(refused.status).toBe(200)
-    const other = await invite('somebody.else.again@example.test', 'owner')
+    const other = await invite('somebody.else@example.test', 'owner')
     const known = await acceptAs('qx-max', other.body.token)
     expect([known.status, known.body.error.message]).toEqual([403, expect.stringContaining('another mail')])
     // Letters of either case are one address.
-    const upper = await invite('SOMEBODY.ELSE@example.test')
-    expect((await acceptAs('qx-stranger-known', upper.body.token)).status).toBe(409)
-    expect((await list(`?search=somebody.else.again`)).data[0].status).toBe('Pending')
+    const upper = await invite('QX-MAX@example.test')
+    expect((await acceptAs('qx-max', upper.body.token)).status).toBe(409)
+    expect((await list(`?search=somebody.else`)).data[0].status).toBe('Pending')
   })
 
   test('that was altered, or is from elsewhere, is none', async () => {
@@ -120,6 +118,80 @@ describe('an invitation', () => {
     })
     await platform.pool.query('DELETE FROM portal.spaces WHERE space_id = $1', [spaceId])
     expect((await acceptAs('qx-gone', answer.body.token)).status).toBe(410)
+  })
+})
+
+describe('an owner’s invitation', () => {
+  const approve = (id: string, headers: Record<string, string> = {}, token = cast.tokens.superuser) =>
+    platform.call('POST', `${pathOf()}/${id}:approve`, { token, headers })
+
+  test.each(['owner', 'ownerClient'] as const)('by the %s waits for a superuser', async (caller) => {
+    const asked = await invite(`asked-by-${caller}@example.test`, 'member', cast.tokens[caller])
+    expect([asked.status, asked.body.status]).toEqual([201, 'Requested'])
+    for (const field of ['token', 'delivery', 'approvedAt', 'approvedBy']) {
+      expect(asked.body).not.toHaveProperty(field)
+    }
+    const { invitationId } = asked.body
+    for (const refused of ['owner', 'ownerClient', 'member', 'stranger', 'key'] as const) {
+      expect((await approve(invitationId, {}, cast.tokens[refused])).status, refused).toBe(403)
+    }
+    const wrong = '/portal/v1/admin/invitations?sortBy=token'
+    expect((await platform.call('GET', wrong, { token: platform.superuser.token })).status).toBe(400)
+    const waiting = await platform.call('GET', '/portal/v1/admin/invitations?status=Requested&search=asked', {
+      token: cast.tokens.superuser,
+    })
+    expect(waiting.body.data).toEqual([asked.body])
+    await platform.pool.query(
+      "UPDATE portal.invitations SET expires_at = now() + interval '1 h' WHERE invitation_id = $1",
+      [invitationId],
+    )
+    expect((await approve(invitationId, { 'if-match': '"9"' })).status).toBe(412)
+    const approved = await approve(invitationId, { 'if-match': asked.headers.get('etag') ?? '' })
+    expect(approved.status).toBe(200)
+    expect(approved.body).toMatchObject({
+      status: 'Pending',
+      delivery: 'answer',
+      token: expect.any(String),
+      approvedBy: platform.superuser.qxId,
+    })
+    // The seven days begin with the approval.
+    expect(Date.parse(approved.body.expiresAt) - Date.now()).toBeGreaterThan(6 * 86_400_000)
+    expect((await approve(invitationId)).status).toBe(409)
+    expect((await acceptAs(`qx-asked-${caller}`, approved.body.token)).status).toBe(200)
+    expect((await approve(invitationId)).status).toBe(409)
+  })
+
+  test('is refused by revoking it, and cannot be approved when it has expired', async () => {
+    const refused = (await invite('refused@example.test', 'owner', cast.tokens.owner)).body.invitationId
+    expect((await revoke(refused)).status).toBe(204)
+    const late = (await invite('too-late@example.test', 'owner', cast.tokens.owner)).body.invitationId
+    await platform.pool.query(
+      "UPDATE portal.invitations SET expires_at = now() - interval '1 s' WHERE invitation_id = $1",
+      [late],
+    )
+    for (const [id, status] of [
+      [refused, 'Revoked'],
+      [late, 'Expired'],
+    ]) {
+      const answer = await approve(id)
+      expect([answer.status, answer.body.error.message]).toEqual([409, expect.stringContaining(status)])
+    }
+    expect((await approve(UNKNOWN_ID)).status).toBe(404)
+    expect((await approve('not-a-uuid')).status).toBe(400)
+    const elsewhere = await platform.call('POST', `${pathOf(cast.other.spaceId)}/${late}:approve`, {
+      token: cast.tokens.superuser,
+    })
+    expect(elsewhere.status).toBe(404)
+  })
+
+  test('goes out at once where the operator says so', async () => {
+    await using direct = await startTestPlatform({ env: { ATRIUM_OWNER_INVITATIONS: 'direct' } })
+    const { spaceId, ownerToken } = await direct.space()
+    const answer = await direct.call('POST', pathOf(spaceId), {
+      token: ownerToken,
+      body: { mailAddress: 'direct@example.test', role: 'member' },
+    })
+    expect(answer.body).toMatchObject({ status: 'Pending', delivery: 'answer', token: expect.any(String) })
   })
 })
 
@@ -163,28 +235,42 @@ test.each([{}, { mailAddress: 'x', role: 'member' }, { mailAddress: 'x@y.test', 
   },
 )
 
-test('where mail is configured, the token goes out by mail alone', async () => {
+test('where mail is configured, the token goes out by mail alone, and proves the address', async () => {
   const server = await startMailServer()
   await using mailing = await startTestPlatform({ env: server.env })
   const { spaceId, ownerToken } = await mailing.space()
-  const send = () =>
-    mailing.call('POST', pathOf(spaceId), {
-      token: ownerToken,
-      body: { mailAddress: 'invited@example.test', role: 'member' },
+  const asked = await mailing.call('POST', pathOf(spaceId), {
+    token: ownerToken,
+    body: { mailAddress: 'invited@example.test', role: 'member' },
+  })
+  expect([asked.body.status, server.mails]).toEqual(['Requested', []])
+  const approve = () =>
+    mailing.call('POST', `${pathOf(spaceId)}/${asked.body.invitationId}:approve`, {
+      token: mailing.superuser.token,
     })
   server.refuse(true)
-  expect((await send()).status).toBe(502)
-  const none = await mailing.call('GET', pathOf(spaceId), { token: ownerToken })
-  expect(none.body.data).toEqual([])
+  expect((await approve()).status).toBe(502)
+  const own = await mailing.call('POST', pathOf(spaceId), {
+    token: mailing.superuser.token,
+    body: { mailAddress: 'other@example.test', role: 'member' },
+  })
+  expect(own.status).toBe(502)
+  const waiting = await mailing.call('GET', pathOf(spaceId), { token: ownerToken })
+  expect(waiting.body.data).toEqual([asked.body])
   server.refuse(false)
-  const sent = await send()
-  expect(sent.body.delivery).toBe('mail')
+  const sent = await approve()
+  expect(sent.body).toMatchObject({ status: 'Pending', delivery: 'mail' })
   expect(sent.body).not.toHaveProperty('token')
-  const token = /\/invitations\/accept#token=([\w-]+)/.exec(server.mails[0]?.text ?? '')?.[1]
+  expect(server.mails[0]).toMatchObject({ to: expect.stringContaining('invited@example.test') })
+  const token = /\/people\/invitation\?token=([\w-]+)/.exec(server.mails[0]?.text ?? '')?.[1]
   const accepted = await mailing.call('POST', '/portal/v1/invitations:accept', {
     token: await mailing.userToken({ qxId: 'qx-invited', name: 'Invited' }),
     body: { token },
   })
   expect(accepted.status).toBe(200)
+  const members = await mailing.call('GET', `/portal/v1/spaces/${spaceId}/users?search=qx-invited`, {
+    token: ownerToken,
+  })
+  expect(members.body.data[0].mailAddress).toBe('invited@example.test')
   await server.close()
 })

@@ -1,15 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Cast, createCast, UNKNOWN_ID } from './cast.ts'
 
 let platform: TestPlatform
 let cast: Cast
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   cast = await createCast(platform)
 })
-afterAll(() => platform.close())
 
 interface Key {
   apiKeyId: string
@@ -126,23 +125,87 @@ describe('PATCH …/apikeys/{apiKeyId}', () => {
       { token: cast.tokens.owner },
     )
     expect(listed.body.data).toEqual([answer.body])
-    expect((await patch(key.apiKeyId, { monthlyBudget: null })).body).not.toHaveProperty('monthlyBudget')
+    const without = await patch(key.apiKeyId, { monthlyBudget: null }, { token: cast.tokens.superuser })
+    expect(without.body).not.toHaveProperty('monthlyBudget')
   })
 
-  test('an earlier expiry holds at once, a later one brings an expired key back', async () => {
+  test('an earlier expiry holds at once, and a superuser alone brings an expired key back', async () => {
     const key = await create()
     expect(await useKey(key.apiKeyValue)).toBe(200)
     const soon = Date.now() + 150
     await patch(key.apiKeyId, { expiryDate: new Date(soon).toISOString() })
     await delay(soon - Date.now() + 20)
     expect(await useKey(key.apiKeyValue)).toBe(401)
-    await patch(key.apiKeyId, { expiryDate: new Date(Date.now() + 60_000).toISOString() })
+    const later = { expiryDate: new Date(Date.now() + 60_000).toISOString() }
+    const refused = await patch(key.apiKeyId, later)
+    expect([refused.status, refused.body.error.message]).toEqual([403, expect.stringContaining('expiryDate')])
+    expect((await rotate(key.apiKeyId, { overlapSeconds: 60 })).status).toBe(409)
+    expect(await useKey(key.apiKeyValue)).toBe(401)
+    const revived = await patch(key.apiKeyId, later, { token: cast.tokens.superuser })
+    expect([revived.status, revived.body.status]).toEqual([200, 'Active'])
     expect(await useKey(key.apiKeyValue)).toBe(200)
+  })
+
+  test('owners may bring the expiry down, and only superusers extend it', async () => {
+    const key = await create()
+    const dayAfter = (days: number) => ({
+      expiryDate: new Date(Date.now() + days * 86_400_000).toISOString(),
+    })
+    const week = dayAfter(7)
+    expect((await patch(key.apiKeyId, week)).status).toBe(200)
+    expect((await patch(key.apiKeyId, { ...week, name: 'as it was' })).status).toBe(200)
+    expect((await patch(key.apiKeyId, dayAfter(8))).status).toBe(403)
+    expect((await patch(key.apiKeyId, dayAfter(8), { token: cast.tokens.ownerClient })).status).toBe(403)
+    expect((await patch(key.apiKeyId, dayAfter(8), { token: cast.tokens.superuserClient })).status).toBe(200)
+    // Rotation, whatever its overlap, ends with the key.
+    expect((await rotate(key.apiKeyId, { overlapSeconds: 2_592_000 })).body.formerValidUntil).toBe(
+      (await patch(key.apiKeyId, {})).body.expiryDate,
+    )
+    const beyond = { expiryDate: '9999-12-31T23:59:59-23:59' }
+    expect((await patch(key.apiKeyId, beyond, { token: cast.tokens.superuser })).status).toBe(400)
+  })
+
+  test('an expired key is counted and listed with those that are over', async () => {
+    const { spaceId, apiKeyId, ownerToken } = await platform.space()
+    const read = async (path: string) =>
+      (await platform.call('GET', `/portal/v1/spaces/${spaceId}${path}`, { token: ownerToken })).body
+    const ids = async (query: string) =>
+      (await read(`/apikeys?${query}`)).data.map((key: { apiKeyId: string }) => key.apiKeyId)
+    const second = await platform.call('POST', `/portal/v1/spaces/${spaceId}/apikeys`, {
+      token: cast.tokens.superuser,
+      body: { name: 'second' },
+    })
+    expect([(await read('')).apiKeysCount, await ids('status=Revoked')]).toEqual([2, []])
+    await platform.pool.query('UPDATE portal.api_keys SET expires_at = now() WHERE key_id = $1', [apiKeyId])
+    const [key] = (await read('/apikeys?status=Revoked')).data
+    expect(key).toMatchObject({ apiKeyId, status: 'Revoked' })
+    expect(key).not.toHaveProperty('revokedAt')
+    expect(await ids('status=Active')).toEqual([second.body.apiKeyId])
+    expect(await ids('sortBy=status')).toEqual([second.body.apiKeyId, apiKeyId])
+    expect(await ids('sortBy=status&sortOrder=desc&limit=1')).toEqual([apiKeyId])
+    expect((await read('')).apiKeysCount).toBe(1)
+  })
+
+  test('owners may lower a budget, and only superusers raise or remove it', async () => {
+    const key = await create()
+    const superuser = { token: cast.tokens.superuser }
+    expect((await patch(key.apiKeyId, { monthlyBudget: 10 })).status).toBe(200)
+    expect((await patch(key.apiKeyId, { monthlyBudget: 9.5 })).status).toBe(200)
+    for (const monthlyBudget of [9.500001, 10, 100, null]) {
+      const refused = await patch(key.apiKeyId, { monthlyBudget })
+      expect([refused.status, refused.body.error.message]).toEqual([
+        403,
+        expect.stringContaining('monthlyBudget'),
+      ])
+      expect((await patch(key.apiKeyId, { monthlyBudget }, superuser)).status).toBe(200)
+      expect((await patch(key.apiKeyId, { monthlyBudget: 9.5 })).status).toBe(200)
+    }
   })
 
   test('owners may lower the rate, and only superusers raise or remove it', async () => {
     const key = await create()
     const superuser = { token: cast.tokens.superuser }
+    expect((await patch(key.apiKeyId, { requestsPerMinute: null })).status).toBe(200)
     expect((await patch(key.apiKeyId, { requestsPerMinute: 10 })).status).toBe(403)
     expect((await patch(key.apiKeyId, { requestsPerMinute: 10 }, superuser)).status).toBe(200)
     expect((await patch(key.apiKeyId, { requestsPerMinute: 10 })).status).toBe(200)

@@ -1,15 +1,15 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, expect, test } from 'vitest'
 
-const ROWS = 50_000
+const ROWS = 5000
 
 let platform: TestPlatform
 let spaceId = ''
 let token = ''
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   const space = await platform.space()
   spaceId = space.spaceId
   token = space.ownerToken
@@ -24,7 +24,6 @@ beforeAll(async () => {
   )
   await platform.pool.query('ANALYZE portal.api_keys')
 })
-afterAll(() => platform.close())
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -73,10 +72,10 @@ test.each([
   '?sortBy=name&sortOrder=desc',
   '?sortBy=lastUsedAt',
   '?sortBy=lastUsedAt&sortOrder=desc',
-])('50,000 rows stream, each once, with a small heap: %s', async (query) => {
+])('5,000 rows stream, each once, with a small heap: %s', async (query) => {
   const { count, distinct, megabytes, grownBy, end } = await read(query)
   expect([count, distinct]).toEqual([ROWS + 1, ROWS + 1])
-  expect(megabytes).toBeGreaterThan(20)
+  expect(megabytes).toBeGreaterThan(2)
   expect(end).toContain(
     `"pagination":{"totalRecords":${ROWS + 1},"currentPage":1,"totalPages":1,"nextPage":null,"prevPage":null}}`,
   )

@@ -1,14 +1,13 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Cast, createCast, UNKNOWN_ID, userIdOf } from './cast.ts'
 
 let platform: TestPlatform
 let cast: Cast
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   cast = await createCast(platform)
 })
-afterAll(() => platform.close())
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const usersOf = (spaceId: string) => `/portal/v1/spaces/${spaceId}/users`
@@ -248,4 +247,23 @@ describe('PATCH and DELETE …/users/{userId}', () => {
     const userId = await userIdOf(platform, cast.home.spaceId, 'qx-max')
     expect((await call('PATCH', userId, { body })).status).toBe(400)
   })
+})
+
+test('names are found and sorted as people read them, whatever their letters', async () => {
+  const { spaceId } = await platform.space({ owner: 'qx-sorting', members: [] })
+  const names = ['Zoë', 'Émile', 'eva', 'Öl', 'olga', 'zacharias', 'Ørsted', 'Ángel', 'anna', 'Ναός', '李']
+  for (const [index, name] of names.entries()) await add(person(`qx-name-${index}`, { name }), spaceId)
+  const read = async (query: string): Promise<string[]> => {
+    const { body } = await platform.call('GET', `${usersOf(spaceId)}?${query}`, {
+      token: cast.tokens.superuser,
+    })
+    return body.data.map((user: { name: string }) => user.name)
+  }
+  const sorted = ['Ángel', 'anna', 'Émile', 'eva', 'Öl', 'olga', 'Ørsted', 'zacharias', 'Zoë', 'Ναός', '李']
+  const without = (list: string[]) => list.filter((name) => !name.startsWith('Name'))
+  expect(without(await read('sortBy=name'))).toEqual(sorted)
+  expect(without(await read('sortBy=name&sortOrder=desc'))).toEqual(sorted.toReversed())
+  expect(await read('search=ÉMI')).toEqual(['Émile'])
+  expect(await read('search=öl')).toEqual(['Öl'])
+  expect(await read(`limit=10&page=${Number.MAX_SAFE_INTEGER}`)).toEqual([])
 })

@@ -146,3 +146,45 @@ describe('PATCH /v1/admin/superuser/{userId}', () => {
     expect((await patch(created.body.userId, { name: 'b' }, headers)).status).toBe(412)
   })
 })
+
+describe('DELETE /v1/admin/superuser/{userId}', () => {
+  const remove = (userId: string, headers: Record<string, string> = {}) =>
+    platform.call('DELETE', `${PATH}/${userId}`, { token: cast.tokens.superuser, headers })
+
+  test('takes the rights away at once; the person and their roles stay', async () => {
+    const { spaceId } = await platform.space({ owner: 'qx-removed-super' })
+    const { body, headers } = await create(person('qx-removed-super'))
+    const token = await platform.userToken({ qxId: 'qx-removed-super', name: 'Removed' })
+    expect((await platform.call('GET', PATH, { token })).status).toBe(200)
+    expect((await remove(body.userId, { 'if-match': '"99"' })).status).toBe(412)
+    expect((await remove(body.userId, { 'if-match': headers.get('etag') ?? '' })).status).toBe(204)
+    expect((await platform.call('GET', PATH, { token })).status).toBe(403)
+    const space = await platform.call('GET', `/portal/v1/spaces/${spaceId}`, { token })
+    expect(space.body.user).toEqual({ role: 'owner', superuser: false })
+    expect((await remove(body.userId)).status).toBe(404)
+    expect((await create(person('qx-removed-super'))).status).toBe(201)
+  })
+
+  test('404 for who is no superuser', async () => {
+    expect((await remove(UNKNOWN_ID)).status).toBe(404)
+    expect((await remove(await userIdOf(platform, cast.home.spaceId, 'qx-olga'))).status).toBe(404)
+  })
+
+  test('never the last one’s, also when all are removed at the same moment', async () => {
+    await using alone = await startTestPlatform()
+    const root = (method: string, path: string, body?: unknown) =>
+      alone.call(method, `${PATH}${path}`, { token: alone.superuserClient.token, body })
+    const [first] = (await root('GET', '')).body.data
+    const refused = await root('DELETE', `/${first.userId}`)
+    expect([refused.status, refused.body.error.message]).toEqual([
+      409,
+      expect.stringContaining('last superuser'),
+    ])
+    const ids = [first.userId]
+    for (const name of ['a', 'b', 'c', 'd'])
+      ids.push((await root('POST', '', person(`su-${name}`))).body.userId)
+    const answers = await Promise.all(ids.map((id) => root('DELETE', `/${id}`)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 204, 204, 204, 409])
+    expect((await root('GET', '')).body.pagination.totalRecords).toBe(1)
+  })
+})

@@ -1,14 +1,13 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sharedTestPlatform, type TestPlatform } from '@atrium/testing'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Cast, createCast, UNKNOWN_ID } from './cast.ts'
 
 let platform: TestPlatform
 let cast: Cast
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await sharedTestPlatform()
   cast = await createCast(platform)
 })
-afterAll(() => platform.close())
 
 const pathOf = (spaceId: string) => `/portal/v1/spaces/${spaceId}/mkflw-workspaces`
 const workspace = (namespaceName: string, more: object = {}) => ({

@@ -3,12 +3,10 @@ import { access, mkdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { freemem } from 'node:os'
 import path from 'node:path'
-import { checkRetrieval } from '@atrium/agents'
-import { describeBackends } from '@atrium/gateway'
 import { checkEmbeddedPostgres, createPool, readDataDirOwner } from '@atrium/kernel/db'
 import { OperatorError } from '@atrium/kernel/errors'
 import { createLogger } from '@atrium/kernel/log'
-import { type Config, parseConfig } from '../config.ts'
+import { type Config, parseConfig, type ServiceName } from '../config.ts'
 
 /** What a check found: a sentence, and whether it stops the platform from working. */
 interface Finding {
@@ -51,29 +49,44 @@ const checkOwner: Check = async ({ dataDir }) => {
     : note(`Atrium runs on this data folder (process ${owner})`)
 }
 
+interface Answer {
+  readonly version: number
+  readonly mayCreate: boolean
+  /** Another process made the schemas. */
+  readonly isMigrated: boolean
+}
+
+async function ask(url: string): Promise<Answer> {
+  const log = createLogger({ level: 'silent' })
+  const pool = createPool(url, { max: 1, applicationName: 'atrium-doctor', log })
+  try {
+    const { rows } = await pool.query<{ version: string; mayCreate: boolean; isMigrated: boolean }>(
+      `SELECT current_setting('server_version_num') AS version,
+              has_database_privilege(current_database(), 'CREATE') AS "mayCreate",
+              EXISTS (SELECT FROM pg_namespace WHERE nspname = 'platform') AS "isMigrated"`,
+    )
+    const [{ version, mayCreate, isMigrated } = { version: '0', mayCreate: false, isMigrated: false }] = rows
+    return { version: Math.floor(Number(version) / 10_000), mayCreate, isMigrated }
+  } finally {
+    await pool.end()
+  }
+}
+
 const checkDatabase: Check = async (config) => {
   const url = config.platform.DATABASE_URL
   if (url === undefined) {
     await checkEmbeddedPostgres(config.dataDir)
     return ok('Embedded PostgreSQL can run here')
   }
-  const pool = createPool(url, {
-    max: 1,
-    applicationName: 'atrium-doctor',
-    log: createLogger({ level: 'silent' }),
-  })
-  try {
-    const { rows } = await pool.query<{ version: string; may: boolean }>(
-      "SELECT current_setting('server_version_num') AS version, has_database_privilege(current_database(), 'CREATE') AS may",
-    )
-    const version = Math.floor(Number(rows[0]?.version) / 10_000)
-    if (version < 15) return problem(`DATABASE_URL: PostgreSQL ${version} is too old, 15 is needed`)
-    return rows[0]?.may === true
-      ? ok(`DATABASE_URL: PostgreSQL ${version}`)
-      : problem('DATABASE_URL: its user may not create schemas in this database')
-  } finally {
-    await pool.end()
-  }
+  const migrationUrl = config.platform.ATRIUM_MIGRATION_DATABASE_URL
+  const server = await ask(url)
+  if (server.version < 15)
+    return problem(`DATABASE_URL: PostgreSQL ${server.version} is too old, 15 is needed`)
+  // The server itself makes no schemas: who migrates does, where that is another role.
+  const owner = migrationUrl === undefined ? server : await ask(migrationUrl)
+  if (owner.mayCreate || server.isMigrated) return ok(`DATABASE_URL: PostgreSQL ${server.version}`)
+  const name = migrationUrl === undefined ? 'DATABASE_URL' : 'ATRIUM_MIGRATION_DATABASE_URL'
+  return problem(`${name}: its user may not create schemas in this database`)
 }
 
 const checkPort: Check = async ({ platform, dataDir }) => {
@@ -113,18 +126,19 @@ const checkMemory: Check = async () =>
     : ok(`${(freemem() / GIB).toFixed(1)} GiB of memory free`)
 
 const checkModels: Check = async (config) => {
+  const { describeBackends } = await import('@atrium/gateway')
   const lines = await describeBackends(config.gateway, {
-    nodeEnv: config.platform.NODE_ENV ?? 'development',
-    ownPort: config.platform.ATRIUM_PORT ?? 8080,
+    nodeEnv: config.platform.NODE_ENV,
+    ownPort: config.platform.ATRIUM_PORT,
   })
   if (lines.length === 0) return note('No model backend: set OPENAI_API_KEY or OPENAI_BASE_URL')
   return ok(`Models: ${lines.join('; ')}`)
 }
 
-const checkEmbeddings: Check = async ({ agents, dataDir, services }) =>
-  services.has('agents')
-    ? ok(`Embeddings in ${await checkRetrieval({ env: agents, dataDir })} can be written and read`)
-    : ok('No embeddings: this process does not run the agents service')
+const checkEmbeddings: Check = async ({ agents, dataDir }) => {
+  const { checkRetrieval } = await import('@atrium/agents')
+  return ok(`Embeddings in ${await checkRetrieval({ env: agents, dataDir })} can be written and read`)
+}
 
 const CHECKS: readonly Check[] = [
   checkNode,
@@ -134,17 +148,22 @@ const CHECKS: readonly Check[] = [
   checkDatabase,
   checkPort,
   checkMasterKey,
-  checkEmbeddings,
-  checkModels,
 ]
+
+/** What a process must have for one service only. */
+const CHECKS_OF: Readonly<Partial<Record<ServiceName, Check>>> = {
+  agents: checkEmbeddings,
+  gateway: checkModels,
+}
 
 const MARKS = { ok: '✓', note: '•', problem: '✗' } as const
 
-/** Runs every check, prints a line for each, and exits with 1 when one found a problem. */
+/** Checks the environment and what the services of ATRIUM_SERVICES need, prints a line for each, and exits with 1 when one found a problem. */
 export async function doctor(env: NodeJS.ProcessEnv): Promise<void> {
   const config = parseConfig(env)
   let problems = 0
-  for (const check of CHECKS) {
+  const ofServices = [...config.services].flatMap((name) => CHECKS_OF[name] ?? [])
+  for (const check of [...CHECKS, ...ofServices]) {
     const finding = await check(config).catch((error: unknown) =>
       problem(error instanceof Error ? error.message : String(error)),
     )

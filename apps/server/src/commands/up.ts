@@ -3,7 +3,9 @@ import { createLogger } from '@atrium/kernel/log'
 import closeWithGrace from 'close-with-grace'
 import { type Config, parseConfig } from '../config.ts'
 import { type OpenDatabase, openDatabase } from '../database.ts'
+import { launcherGone } from '../launcher.ts'
 import { type Platform, startPlatform } from '../platform.ts'
+import { firstCredentialLines } from './first-credentials.ts'
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
@@ -20,55 +22,77 @@ function announce(config: Config, database: OpenDatabase, platform: Platform, st
   if (config.services.has('agents')) say(`  agents     ${base}/agents`)
   say('  reference  <address>/docs, <address>/openapi.json')
   say(`  data       ${database.place}`)
-  if (config.services.has('gateway')) {
-    for (const [index, line] of platform.gateway.backends.summary().entries()) {
-      say(`  ${index === 0 ? 'models  ' : '        '}   ${line}`)
-    }
+  for (const [index, line] of platform.backends.entries()) {
+    say(`  ${index === 0 ? 'models  ' : '        '}   ${line}`)
   }
   say('')
-  announceCredentials(platform)
+  for (const line of firstCredentialLines(platform.firstCredentials, config)) say(line)
 }
 
-function announceCredentials({ firstCredentials: first }: Platform): void {
-  if (first === undefined) return
-  say('First credentials, shown this once only:')
-  say('')
-  say(`  user           ${first.user}`)
-  say(`  password       ${first.password ?? '(as ATRIUM_BOOTSTRAP_PASSWORD says)'}`)
-  say(`  client id      ${first.clientId}`)
-  say(`  client secret  ${first.clientSecret ?? '(as ATRIUM_BOOTSTRAP_CLIENT_SECRET says)'}`)
-  say('')
+/** What closing may take after the drain, until the process is ended whatever it still does. */
+const CLOSING_SECONDS = 30
+
+function saysHowItDrains(config: Config, signal: string): string {
+  const { drainPauseSeconds, platform } = config
+  const pause =
+    drainPauseSeconds > 0 ? `not ready from now, no new connections in ${drainPauseSeconds} s, then ` : ''
+  return `${signal}: draining: ${pause}up to ${platform.ATRIUM_DRAIN_SECONDS} s for requests under way. A second signal ends at once.`
 }
 
 /** Runs the platform until a signal, then drains: requests under way end, everything is flushed and closed. */
 export async function up(env: NodeJS.ProcessEnv): Promise<void> {
   const startedMs = performance.now()
+  // Until everything stands there is nothing to drain, and leaving stops the embedded PostgreSQL.
+  let stop = (): void => process.exit(1)
+  const leave = (): void => stop()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, leave)
+  void launcherGone(env).then(() => stop())
+  // Whoever read it may be gone as well.
+  process.stdout.on('error', () => {})
   const config = parseConfig(env)
-  const log = createLogger({ level: config.platform.ATRIUM_LOG_LEVEL ?? 'info', asynchronous: true, fd: 2 })
+  const log = createLogger({ level: config.platform.ATRIUM_LOG_LEVEL, asynchronous: true, fd: 2 })
   const database = await openDatabase(config)
   let platform: Platform
   try {
-    platform = await startPlatform(config, { databaseUrl: database.url, log })
+    platform = await startPlatform(config, { databaseUrl: database.url, ownerUrl: database.ownerUrl, log })
   } catch (error) {
     await database.close()
     throw explain(error, config)
   }
-  announce(config, database, platform, startedMs)
-
+  let isBroken = false
+  const { drainPauseSeconds } = config
+  const mostSeconds = drainPauseSeconds + config.platform.ATRIUM_DRAIN_SECONDS + CLOSING_SECONDS
   const grace = closeWithGrace(
-    { delay: (config.platform.ATRIUM_DRAIN_SECONDS ?? 30) * 1000, logger: false },
+    {
+      delay: mostSeconds * 1000,
+      logger: false,
+      onTimeout: () => log.fatal(`the stop took longer than ${mostSeconds} s: ending`),
+    },
     async ({ err, signal }) => {
+      stop = () => {}
       if (err !== undefined) log.fatal({ err }, 'stopping because of an error')
-      else say(`${signal ?? 'Stop'}: draining…`)
-      await platform.close()
-      await database.close()
+      else say(saysHowItDrains(config, signal ?? 'Stop'))
+      try {
+        // A process that is broken serves nobody any longer than it must.
+        await platform
+          .close({ pauseSeconds: err !== undefined || isBroken ? 0 : drainPauseSeconds })
+          .finally(() => database.close())
+      } catch (failure) {
+        log.fatal({ err: failure }, 'the stop was not clean')
+        throw failure
+      }
       say('Stopped.')
       // A failure must be visible to whatever supervises the process.
       if (err !== undefined) process.exitCode = 1
     },
   )
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, leave)
+  stop = () => void grace.close()
+  // Not before: whoever reads that it is ready may stop it the next moment.
+  announce(config, database, platform, startedMs)
   void database.crashed.then((error) => {
     log.fatal({ err: error }, 'the embedded database ended')
+    isBroken = true
     process.exitCode = 1
     grace.close()
   })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
-import { AppError, OperatorError } from '@atrium/kernel/errors'
+import { commandLineAct } from '@atrium/access'
 import { withIdentity } from './with-identity.ts'
 
 interface PasswordOptions {
@@ -16,15 +16,6 @@ async function choosePassword(options: PasswordOptions): Promise<{ password: str
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
-/** What identity refuses is the operator's mistake. */
-async function explained(act: Promise<unknown>): Promise<void> {
-  try {
-    await act
-  } catch (error) {
-    throw error instanceof AppError ? new OperatorError(`${error.message}.`, { cause: error }) : error
-  }
-}
-
 export async function addUser(
   env: NodeJS.ProcessEnv,
   qxId: string,
@@ -33,7 +24,7 @@ export async function addUser(
   const { password, isNew } = await choosePassword(options)
   await withIdentity(env, async ({ accounts }) => {
     const account = { qxId, name: options.name ?? qxId, mailAddress: options.mail ?? '', password }
-    await explained(accounts.create(account))
+    await accounts.create(account, commandLineAct('addUser'))
     say(`Account ${qxId} is made.`)
     if (isNew) say(`password  ${password}`)
   })
@@ -46,7 +37,7 @@ export async function setUserPassword(
 ): Promise<void> {
   const { password, isNew } = await choosePassword(options)
   await withIdentity(env, async ({ accounts }) => {
-    await explained(accounts.setPassword(qxId, password))
+    await accounts.setPassword(qxId, password, { act: commandLineAct('setPassword') })
     say(`The password of ${qxId} is changed; all sessions have ended.`)
     if (isNew) say(`password  ${password}`)
   })
@@ -54,7 +45,7 @@ export async function setUserPassword(
 
 export const setUserDisabled = (env: NodeJS.ProcessEnv, qxId: string, isDisabled: boolean): Promise<void> =>
   withIdentity(env, async ({ accounts }) => {
-    await explained(accounts.setDisabled(qxId, isDisabled))
+    await accounts.setDisabled(qxId, isDisabled, commandLineAct(isDisabled ? 'disableUser' : 'enableUser'))
     say(
       isDisabled
         ? `Account ${qxId} is disabled; all sessions have ended.`

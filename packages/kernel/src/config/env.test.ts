@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { envDocs, parseEnv, variable } from './env.ts'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { type EnvValues, envDocs, parseEnv, variable } from './env.ts'
 
 const schema = {
   PORT: variable.integer('Port', { fallback: 8080, minimum: 1, maximum: 65535 }),
@@ -31,6 +31,19 @@ describe('parseEnv', () => {
     expect(read).toThrow('ON=maybe: must be true or false')
     expect(read).toThrow('MODE=x: must be one of auto, on, off')
     expect(read).not.toThrow('S3CRET')
+  })
+})
+
+describe('EnvValues', () => {
+  it('are never undefined where there is a fallback', () => {
+    expectTypeOf<EnvValues<typeof schema>>().toEqualTypeOf<{
+      readonly PORT: number
+      readonly URL: string | undefined
+      readonly SECRET: string | undefined
+      readonly ON: boolean
+      readonly NAMES: string[]
+      readonly MODE: 'auto' | 'on' | 'off'
+    }>()
   })
 })
 

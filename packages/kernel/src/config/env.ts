@@ -1,4 +1,4 @@
-import type { Static, TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { OperatorError } from '../errors.ts'
@@ -6,67 +6,66 @@ import { OperatorError } from '../errors.ts'
 type Kind = 'string' | 'integer' | 'boolean' | 'list'
 
 /** One environment variable: how it is read, what it may be, and the sentence the docs print. */
-export interface Variable<S extends TSchema = TSchema> {
+export interface Variable<T = unknown> {
   readonly kind: Kind
-  readonly schema: S
+  /** What a set variable must be. */
+  readonly schema: TSchema
   readonly about: string
-  readonly fallback: Static<S> | undefined
+  /** What an unset variable reads as. */
+  readonly fallback: T
   /** Secrets are never echoed in an error. */
   readonly secret: boolean
 }
 
 export type EnvSchema = Readonly<Record<string, Variable>>
 
-type ValueOf<V> = V extends Variable<infer S> ? Static<S> : never
+type ValueOf<V> = V extends Variable<infer T> ? T : never
+/** What `parseEnv` reads: a variable with a fallback is never undefined. */
 export type EnvValues<E extends EnvSchema> = { readonly [K in keyof E]: ValueOf<E[K]> }
 
-/** Declares a variable. Without `fallback` it is optional and reads as `undefined`. */
+/** Declares a variable. Without `fallback` it is optional and reads as `undefined`; a list reads as empty. */
 export const variable = {
-  string: (about: string, options: { fallback?: string; pattern?: string; secret?: boolean } = {}) =>
-    declare('string', stringSchema(options.pattern), about, options),
-  integer: (about: string, options: { fallback?: number; minimum?: number; maximum?: number } = {}) =>
-    declare(
-      'integer',
-      Type.Union([
-        Type.Integer({ minimum: options.minimum ?? 0, maximum: options.maximum ?? 2 ** 31 - 1 }),
-        Type.Undefined(),
-      ]),
-      about,
-      options,
-    ),
-  boolean: (about: string, options: { fallback?: boolean } = {}) =>
-    declare('boolean', Type.Union([Type.Boolean(), Type.Undefined()]), about, options),
-  list: (about: string, options: { fallback?: string[] } = {}) =>
-    declare('list', Type.Array(Type.String()), about, { fallback: options.fallback ?? [] }),
-  choice: <const C extends readonly string[]>(about: string, choices: C, options: { fallback: C[number] }) =>
-    declare(
+  string: <F extends string | undefined = undefined>(
+    about: string,
+    { fallback, pattern, secret = false }: { fallback?: F; pattern?: string; secret?: boolean } = {},
+  ) => declare<string, F>('string', textSchema(pattern), about, fallback, secret),
+  integer: <F extends number | undefined = undefined>(
+    about: string,
+    options: { fallback?: F; minimum?: number; maximum?: number } = {},
+  ) => {
+    const { fallback, minimum = 0, maximum = 2 ** 31 - 1 } = options
+    return declare<number, F>('integer', Type.Integer({ minimum, maximum }), about, fallback)
+  },
+  boolean: <F extends boolean | undefined = undefined>(about: string, { fallback }: { fallback?: F } = {}) =>
+    declare<boolean, F>('boolean', Type.Boolean(), about, fallback),
+  list: (about: string, { fallback = [], secret = false }: { fallback?: string[]; secret?: boolean } = {}) =>
+    declare<string[], string[]>('list', Type.Array(Type.String()), about, fallback, secret),
+  choice: <const C extends readonly string[]>(
+    about: string,
+    choices: C,
+    { fallback }: { fallback: C[number] },
+  ) =>
+    declare<C[number], C[number]>(
       'string',
-      Type.Unsafe<C[number]>(Type.Union(choices.map((choice) => Type.Literal(choice)))),
+      Type.Union(choices.map((choice) => Type.Literal(choice))),
       about,
-      options,
+      fallback,
     ),
 }
 
-function stringSchema(pattern: string | undefined) {
-  return Type.Union([
-    Type.String(pattern === undefined ? { minLength: 1 } : { minLength: 1, pattern }),
-    Type.Undefined(),
-  ])
+function textSchema(pattern: string | undefined): TSchema {
+  return Type.String(pattern === undefined ? { minLength: 1 } : { minLength: 1, pattern })
 }
 
-function declare<S extends TSchema>(
+/** `F` is `undefined` exactly where no fallback is passed, so the value that is missing is an `F`. */
+function declare<T, F extends T | undefined>(
   kind: Kind,
-  schema: S,
+  schema: TSchema,
   about: string,
-  options: { fallback?: unknown; secret?: boolean },
-): Variable<S> {
-  return {
-    kind,
-    schema,
-    about,
-    fallback: options.fallback as Static<S> | undefined,
-    secret: options.secret ?? false,
-  }
+  fallback: F | undefined,
+  secret = false,
+): Variable<T | F> {
+  return { kind, schema, about, fallback: fallback as F, secret }
 }
 
 function read(kind: Kind, text: string): unknown {
@@ -93,13 +92,13 @@ export function parseEnv<E extends EnvSchema>(
   const problems: string[] = []
   for (const [name, spec] of Object.entries(schema)) {
     const text = env[name]
-    const value = text === undefined || text === '' ? spec.fallback : read(spec.kind, text)
-    const validator = Compile(spec.schema)
-    if (validator.Check(value)) {
-      values[name] = value
+    const isSet = text !== undefined && text !== ''
+    const value = isSet ? read(spec.kind, text) : spec.fallback
+    if (isSet && !Compile(spec.schema).Check(value)) {
+      problems.push(`  ${name}${spec.secret ? '' : `=${text}`}: ${expected(spec)}`)
       continue
     }
-    problems.push(`  ${name}${spec.secret ? '' : `=${text}`}: ${expected(spec)}`)
+    values[name] = value
   }
   if (problems.length > 0) {
     throw new OperatorError(`The environment is not valid:\n${problems.join('\n')}`)
@@ -108,16 +107,16 @@ export function parseEnv<E extends EnvSchema>(
 }
 
 function expected(spec: Variable): string {
-  const schema = spec.schema as {
-    anyOf?: { const?: unknown; minimum?: number; maximum?: number; pattern?: string }[]
+  const { anyOf, minimum, maximum, pattern } = spec.schema as {
+    anyOf?: { const: string }[]
+    minimum?: number
+    maximum?: number
+    pattern?: string
   }
-  const options = schema.anyOf ?? []
-  const constants = options.flatMap((option) => (option.const === undefined ? [] : [String(option.const)]))
-  if (constants.length > 0) return `must be one of ${constants.join(', ')}`
-  if (spec.kind === 'integer')
-    return `must be a whole number from ${options[0]?.minimum} to ${options[0]?.maximum}`
+  if (anyOf !== undefined) return `must be one of ${anyOf.map((choice) => choice.const).join(', ')}`
+  if (spec.kind === 'integer') return `must be a whole number from ${minimum} to ${maximum}`
   if (spec.kind === 'boolean') return 'must be true or false'
-  return options[0]?.pattern === undefined ? 'must be text' : `must match ${options[0].pattern}`
+  return pattern === undefined ? 'must be text' : `must match ${pattern}`
 }
 
 /** Rows for the documentation table, in the order of the schema. */

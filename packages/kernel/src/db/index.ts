@@ -1,4 +1,12 @@
-export { type Generated, type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely'
+export {
+  type Generated,
+  type Kysely,
+  type QueryExecutorProvider,
+  type RawBuilder,
+  type Selectable,
+  sql,
+  type Transaction,
+} from 'kysely'
 export type { Pool } from 'pg'
 export {
   type DataDirLock,
@@ -14,5 +22,23 @@ export {
   startEmbeddedPostgres,
 } from './embedded/postgres.ts'
 export { type MigrationSet, migrate } from './migrate.ts'
+export { MigrationSession, type MigrationSessionOptions } from './migration-session.ts'
 export { createNotifications, type Notifications } from './notifications.ts'
-export { createDatabase, createPool, isForeignKeyViolation, isUniqueViolation } from './pool.ts'
+export {
+  createDatabase,
+  createPool,
+  type DatabasePool,
+  isForeignKeyViolation,
+  isUniqueViolation,
+  type PoolOptions,
+} from './pool.ts'
+export {
+  doubtAbout,
+  ensureServerRole,
+  giveJobsTo,
+  grantToServer,
+  SERVER_ROLE,
+  serverUrlOf,
+} from './server-role.ts'
+export { waitForDatabase } from './wait.ts'
+export { withoutUndefined } from './without-undefined.ts'

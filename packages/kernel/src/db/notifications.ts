@@ -1,7 +1,13 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { every } from '../lifecycle.ts'
 import type { Logger } from '../log.ts'
+
+const CONNECT_MS = 5000
+const LONGEST_PAUSE_MS = 2000
+/** A connection that only listens would not notice that the other end is gone. */
+const BEAT_EVERY_MS = 10_000
 
 /**
  * LISTEN on one dedicated connection, reconnecting for ever. Notifications speed things up; nothing may
@@ -28,11 +34,18 @@ export function createNotifications(options: { url: string; log: Logger }): Noti
       connectionString: options.url,
       application_name: 'atrium-listen',
       keepAlive: true,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: CONNECT_MS,
     })
     next.on('notification', (message) => events.emit(`to:${message.channel}`, message.payload ?? ''))
     next.on('error', () => {}) // 'end' follows and reconnects.
-    await next.connect()
-    for (const channel of channels) await next.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+    try {
+      await next.connect()
+      for (const channel of channels) await next.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+    } catch (error) {
+      next.connection.stream.destroy()
+      throw error
+    }
     client = next
     next.once('end', () => {
       client = undefined
@@ -41,17 +54,22 @@ export function createNotifications(options: { url: string; log: Logger }): Noti
   }
 
   async function reconnect(): Promise<void> {
-    for (let waitMs = 50; !stop.signal.aborted; waitMs = Math.min(waitMs * 2, 2000)) {
+    options.log.warn('the connection for database notifications was lost; connecting again')
+    for (let waitMs = 50; !stop.signal.aborted; waitMs = Math.min(waitMs * 2, LONGEST_PAUSE_MS)) {
       try {
         await connect()
         events.emit('gap')
+        options.log.info('database notifications arrive again')
         return
       } catch (error) {
-        options.log.warn({ err: error }, 'listening for database notifications failed; trying again')
+        options.log.debug({ err: error }, 'listening for database notifications failed; trying again')
         await delay(waitMs, undefined, { signal: stop.signal }).catch(() => {})
       }
     }
   }
+
+  const beat = async (): Promise<void> => void (await client?.query('SELECT 1'))
+  const stopBeating = every(BEAT_EVERY_MS, beat, () => void client?.connection.stream.destroy())
 
   return {
     async subscribe(channel, handle) {
@@ -66,7 +84,10 @@ export function createNotifications(options: { url: string; log: Logger }): Noti
     async close() {
       stop.abort()
       await connecting?.catch(() => {})
-      await client?.end()
+      const open = client
+      // Of a server that hangs no farewell comes.
+      setTimeout(() => open?.connection.stream.destroy(), 1000).unref()
+      await Promise.all([stopBeating(), open?.end()])
     },
   }
 }

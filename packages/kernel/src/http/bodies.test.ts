@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AppError } from '../errors.ts'
-import { type BodyMemory, readBody, streamJsonBodies } from './bodies.ts'
+import { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './bodies.ts'
 import type { HttpServer } from './server.ts'
 
 const LIMIT = 300_000
@@ -109,4 +109,31 @@ it('gives its memory back when the client goes away', async () => {
   call.destroy()
   await expect.poll(() => failures).toEqual(['incomplete_body'])
   expect(lent.size).toBe(0)
+})
+
+describe('large bodies that come at once', () => {
+  it('are parsed one a round of the event loop', async () => {
+    const server = Fastify() as unknown as HttpServer
+    let round = 0
+    let isOver = false
+    const count = (): void => {
+      round += 1
+      if (!isOver) setImmediate(count)
+    }
+    const rounds: number[] = []
+    readJsonBodies(server, (body) => {
+      rounds.push(round)
+      return JSON.parse(body.toString('utf8')) as unknown
+    })
+    server.post('/', async () => 'read')
+    setImmediate(count)
+    const payload = JSON.stringify('x'.repeat(100_000))
+    const headers = { 'content-type': 'application/json' }
+    const post = () => server.inject({ method: 'POST', url: '/', headers, payload })
+    const answers = await Promise.all(Array.from({ length: 8 }, post))
+    isOver = true
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(8).fill(200))
+    expect(new Set(rounds).size).toBe(8)
+    await server.close()
+  })
 })

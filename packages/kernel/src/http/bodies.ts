@@ -17,14 +17,35 @@ export function readJsonBodies(scope: HttpServer, read: (body: Buffer) => unknow
     JSON_TYPE,
     { parseAs: 'buffer' },
     (_request: FastifyRequest, body: Buffer, done: (error: Error | null, value?: unknown) => void) => {
-      try {
-        done(null, body.length === 0 ? undefined : read(body))
-      } catch (error) {
-        done(error as Error)
+      const parse = (): void => {
+        try {
+          done(null, body.length === 0 ? undefined : read(body))
+        } catch (error) {
+          done(error as Error)
+        }
       }
+      if (body.length < LARGE_BYTES) parse()
+      else inTurn(parse)
     },
   )
   refuseOtherTypes(scope)
+}
+
+/** Parsing less takes no time that anybody notices. */
+const LARGE_BYTES = 65_536
+
+/** Large bodies wait for each other, one a round of the event loop: small requests of others come in between. */
+const waiting: (() => void)[] = []
+
+function inTurn(parse: () => void): void {
+  waiting.push(parse)
+  if (waiting.length === 1) setImmediate(parseNext)
+}
+
+function parseNext(): void {
+  const parse = waiting.shift()
+  if (waiting.length > 0) setImmediate(parseNext)
+  parse?.()
 }
 
 /** Memory for bodies of megabytes. */

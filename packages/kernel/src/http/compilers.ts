@@ -4,18 +4,44 @@ import fastJsonStringify from 'fast-json-stringify'
 import type { FastifySchemaValidationError } from 'fastify'
 import type { FastifyValidationResult } from 'fastify/types/schema.js'
 
-const common = { useDefaults: true, allErrors: false, strict: false } as const
-const body = new Ajv({ ...common, coerceTypes: false })
-const text = new Ajv({ ...common, coerceTypes: 'array' })
-addFormats.default(body)
-addFormats.default(text)
+type Part = 'body' | 'text'
+
+/** One that stops at the first fault, for every request; one that finds them all, for small ones that are refused. */
+function compilersOf(part: Part, allErrors: boolean) {
+  const coerceTypes = part === 'text' ? 'array' : false
+  const ajv = new Ajv({ useDefaults: true, strict: false, verbose: true, allErrors, coerceTypes })
+  addFormats.default(ajv)
+  const known = new WeakMap<object, ValidateFunction>()
+  return (schema: object): ValidateFunction => remembered(known, schema, () => ajv.compile(schema))
+}
+
+const compilers = {
+  body: { first: compilersOf('body', false), all: compilersOf('body', true) },
+  text: { first: compilersOf('text', false), all: compilersOf('text', true) },
+}
+
+/** Values and hundreds of characters in which all faults are looked for; of more only the first is told. */
+const MOST_SEARCHED = 1000
+
+/** Whether a value is small; looks at no more of it than that takes. */
+function isSmall(value: unknown): boolean {
+  let left = MOST_SEARCHED
+  const open = [value]
+  while (open.length > 0) {
+    const one = open.pop()
+    left -= typeof one === 'string' ? 1 + one.length / 100 : 1
+    if (typeof one === 'object' && one !== null) {
+      const inner = Array.isArray(one) ? one : Object.values(one)
+      if (inner.length > left) return false
+      open.push(...inner)
+    }
+    if (left < 0) return false
+  }
+  return true
+}
 
 type Serialize = (data: unknown) => string
 
-const validators = {
-  body: new WeakMap<object, ValidateFunction>(),
-  text: new WeakMap<object, ValidateFunction>(),
-}
 const serializers = new WeakMap<object, Serialize>()
 
 function remembered<T>(known: WeakMap<object, T>, schema: object, compile: () => T): T {
@@ -40,10 +66,15 @@ export function compileValidator({
 }): FastifyValidationResult {
   const part = httpPart === 'body' ? 'body' : 'text'
   const validate: FastifyValidationResult = (data) => {
-    const check = remembered(validators[part], schema, () => (part === 'body' ? body : text).compile(schema))
-    const isValid = check(data) === true
-    validate.errors = (check.errors ?? null) as FastifySchemaValidationError[] | null
-    return isValid
+    const first = compilers[part].first(schema)
+    if (first(data) === true) {
+      validate.errors = null
+      return true
+    }
+    const all = isSmall(data) ? compilers[part].all(schema) : first
+    if (all !== first) all(data)
+    validate.errors = (all.errors ?? first.errors ?? null) as FastifySchemaValidationError[] | null
+    return false
   }
   return validate
 }

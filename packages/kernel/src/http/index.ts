@@ -1,5 +1,15 @@
 export { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './bodies.ts'
+export { described, named, optionalBody, textLike, withEtag } from './contract.ts'
+export { createDrain, type Drain, onCutOff } from './drain.ts'
 export { etagOf, ifMatchVersions, setEtag } from './etag.ts'
-export { PageQuery, type PageRequest, Pagination, pageRequest, paginationOf, streamArray } from './lists.ts'
+export { type Batches, streamArray, streamPage } from './list-streams.ts'
+export {
+  type PageRequest,
+  Pagination,
+  PartQuery,
+  pageQuery,
+  pageRequest,
+  paginationOf,
+} from './lists.ts'
 export { createHttpServer, type HttpServer } from './server.ts'
 export { type ErrorView, mountService, type ServiceOptions, type ServiceScope } from './service.ts'

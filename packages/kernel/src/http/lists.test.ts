@@ -1,6 +1,5 @@
-import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { pageRequest, paginationOf, streamArray } from './lists.ts'
+import { pageRequest, paginationOf } from './lists.ts'
 
 describe('paginationOf', () => {
   it.each([
@@ -20,19 +19,5 @@ describe('paginationOf', () => {
     [{ page: 5 }, 3, { totalRecords: 3, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null }],
   ])('%j of %i rows', (query, total, expected) => {
     expect(paginationOf(total, pageRequest(query))).toEqual(expected)
-  })
-})
-
-describe('streamArray', () => {
-  async function* batches(...all: unknown[][]) {
-    for (const batch of all) yield batch
-  }
-
-  it.each([
-    [[], '[]'],
-    [[[], []], '[]'],
-    [[[1], [], [2, { a: 'ü' }]], '[1,2,{"a":"ü"}]'],
-  ])('%j', async (all, expected) => {
-    expect(await text(streamArray(batches(...all)))).toBe(expected)
   })
 })

@@ -1,22 +1,42 @@
-import { Readable } from 'node:stream'
 import Type, { type Static } from 'typebox'
+import { named } from './contract.ts'
 
-/** Query of every paged list: without `limit` all rows come, and `page` counts only with it. */
-export const PageQuery = Type.Object({
+/**
+ * Which part of a list is asked for: without `limit` all of it, and `page` counts only with it. The offset of the last
+ * page that a number can name still fits into a bigint.
+ */
+export const PartQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-  search: Type.Optional(Type.String({ maxLength: 200 })),
-  sortOrder: Type.Optional(Type.Union([Type.Literal('asc'), Type.Literal('desc')], { default: 'asc' })),
-  sortBy: Type.Optional(Type.String({ maxLength: 64 })),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
 })
 
-export const Pagination = Type.Object({
-  totalRecords: Type.Integer(),
-  currentPage: Type.Integer(),
-  totalPages: Type.Integer(),
-  nextPage: Type.Union([Type.Integer(), Type.Null()]),
-  prevPage: Type.Union([Type.Integer(), Type.Null()]),
-})
+const SortOrder = named(
+  'SortOrder',
+  Type.Unsafe<'asc' | 'desc'>({ type: 'string', enum: ['asc', 'desc'], default: 'asc' }),
+)
+
+/** Lists read rows of about so many bytes at a time: what each list under way holds in memory. */
+export const LIST_BATCH_BYTES = 128 * 1024
+
+/** Query of a list that is searched, and sorted by one of these fields of its items. */
+export const pageQuery = <const Fields extends readonly string[]>(...fields: Fields) =>
+  Type.Object({
+    ...PartQuery.properties,
+    search: Type.Optional(Type.String({ maxLength: 200 })),
+    sortOrder: Type.Optional(SortOrder),
+    sortBy: Type.Optional(Type.Unsafe<Fields[number]>({ type: 'string', enum: fields })),
+  })
+
+export const Pagination = named(
+  'Pagination',
+  Type.Object({
+    totalRecords: Type.Integer(),
+    currentPage: Type.Integer(),
+    totalPages: Type.Integer(),
+    nextPage: Type.Union([Type.Integer(), Type.Null()]),
+    prevPage: Type.Union([Type.Integer(), Type.Null()]),
+  }),
+)
 
 export interface PageRequest {
   readonly limit: number | undefined
@@ -39,19 +59,4 @@ export function paginationOf(totalRecords: number, { limit, page }: PageRequest)
     nextPage: page < totalPages ? page + 1 : null,
     prevPage: page > 1 ? Math.max(1, Math.min(page - 1, totalPages)) : null,
   }
-}
-
-async function* jsonArray(batches: AsyncIterable<readonly unknown[]>): AsyncGenerator<string> {
-  let separator = '['
-  for await (const batch of batches) {
-    if (batch.length === 0) continue
-    yield separator + batch.map((item) => JSON.stringify(item)).join(',')
-    separator = ','
-  }
-  yield separator === '[' ? '[]' : ']'
-}
-
-/** A JSON array as a byte stream, batch by batch, so that memory stays flat whatever the list's length. */
-export function streamArray(batches: AsyncIterable<readonly unknown[]>): Readable {
-  return Readable.from(jsonArray(batches), { objectMode: false })
 }

@@ -1,7 +1,9 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, {
+  type ConnectionError,
   type FastifyBaseLogger,
   type FastifyError,
   type FastifyInstance,
@@ -17,6 +19,7 @@ import { newId } from '../ids.ts'
 import { parseJson } from '../json.ts'
 import type { Logger } from '../log.ts'
 import { Histogram, type Registry } from '../metrics.ts'
+import { newTenantWork, runAsWork, type TenantWork } from '../tenant-work.ts'
 import { readJsonBodies } from './bodies.ts'
 import { compileSerializer, compileValidator } from './compilers.ts'
 import { errorShapeBelow } from './service.ts'
@@ -58,20 +61,72 @@ const requestIdOf = (raw: { headers: Record<string, string | string[] | undefine
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId()
 }
 
-/** A path that cannot be decoded, or whose parts are too long, is refused before it reaches the scope of its service. */
-function answerBadPath(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  const status = error.statusCode ?? 400
-  const message = status === 414 ? 'A part of the path is too long' : 'The path cannot be decoded'
-  const format = errorShapeBelow(request.server.server, request.raw.url ?? '')
-  const body =
-    format === undefined
-      ? { error: { code: status, message } }
-      : format({ status, code: 'invalid_path', message, field: undefined, requestId: request.id })
-  void reply.code(status).header('x-request-id', request.id).send(body)
+/** The error body of the service that a path lies below, for failures before any routing. */
+function shapeOf(
+  server: object,
+  url: string,
+  status: number,
+  code: string,
+  message: string,
+  requestId: string,
+) {
+  const format = errorShapeBelow(server, url)
+  return format === undefined
+    ? { error: { code: status, message } }
+    : format({ status, code, message, field: undefined, requestId })
 }
+
+type Headers = Readonly<Record<string, string>>
+
+/** A path that cannot be decoded, or whose parts are too long, is refused before it reaches the scope of its service. */
+const answerBadPath =
+  (headers: Headers) =>
+  (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    const status = error.statusCode ?? 400
+    const message = status === 414 ? 'A part of the path is too long' : 'The path cannot be decoded'
+    const { server } = request.server
+    const body = shapeOf(server, request.raw.url ?? '', status, 'invalid_path', message, request.id)
+    void reply.code(status).headers(headers).header('x-request-id', request.id).send(body)
+  }
+
+const BAD_MESSAGES: Readonly<Record<string, readonly [number, string, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'headers_too_large', 'The headers of the request are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request did not come in time'],
+}
+
+/** What is no HTTP request at all, or has too many headers, has no reply to answer with: the socket gets the bytes. */
+const answerBadMessage = (headers: Headers) =>
+  function answer(this: FastifyInstance, error: ConnectionError, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const [status, code, message] = BAD_MESSAGES[error.code ?? ''] ?? [
+      400,
+      'malformed_request',
+      'The request is not HTTP/1.1',
+    ]
+    const packet: unknown = error.rawPacket
+    const start = Buffer.isBuffer(packet) ? packet.toString('latin1', 0, 200) : ''
+    const requestId = newId()
+    const url = /^[A-Z]+ (\/[^ ?]*)/.exec(start)?.[1] ?? ''
+    const body = JSON.stringify(shapeOf(this.server, url, status, code, message, requestId))
+    const head = {
+      ...headers,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(Buffer.byteLength(body)),
+      connection: 'close',
+      'x-request-id': requestId,
+    }
+    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  }
 
 /** The root server: everything that all services share, and no route. Listening is the caller's act. */
 export async function createHttpServer(options: HttpOptions): Promise<HttpServer> {
+  const headers = options.https
+    ? { ...SECURITY_HEADERS, 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
+    : SECURITY_HEADERS
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -82,27 +137,17 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     requestTimeout: 60_000,
     keepAliveTimeout: 72_000,
+    // A request that crosses with a stop is served, as the last one of its connection.
+    return503OnClosing: false,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
-    frameworkErrors: answerBadPath,
+    frameworkErrors: answerBadPath(headers),
+    clientErrorHandler: answerBadMessage(headers),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   closeUnusedConnections(app)
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
   readJsonBodies(app, parseJson)
-  allowBareQueries(app)
-  if (options.corsOrigins.length > 0) {
-    await app.register(cors, {
-      origin: [...options.corsOrigins],
-      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'],
-      exposedHeaders: ['etag', 'x-request-id', 'retry-after', 'x-atrium-backend'],
-      maxAge: 600,
-    })
-  }
-
-  const headers = options.https
-    ? { ...SECURITY_HEADERS, 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
-    : SECURITY_HEADERS
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id)
     if (request.raw.url?.includes('%00') === true) {
@@ -111,7 +156,31 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
     }
     done()
   })
+  allowBareQueries(app)
+  if (options.corsOrigins.length > 0) {
+    const allowed = {
+      origin: [...options.corsOrigins],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'],
+      exposedHeaders: [
+        'etag',
+        'x-request-id',
+        'retry-after',
+        'ratelimit-limit',
+        'ratelimit-remaining',
+        'ratelimit-reset',
+        'x-atrium-backend',
+      ],
+      maxAge: 600,
+    }
+    // Only a browser's preflight is answered here: an OPTIONS of any other kind goes to the services.
+    await app.register(cors, () => async ({ headers: { origin, ...asked } }: FastifyRequest) => ({
+      ...allowed,
+      preflight: origin !== undefined && asked['access-control-request-method'] !== undefined,
+    }))
+  }
+
   observeRequests(app, options)
+  followWork(app)
   return app
 }
 
@@ -119,6 +188,27 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
 function allowBareQueries(app: HttpServer): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.method === 'QUERY') request.raw.headers['content-type'] ??= 'application/json'
+    done()
+  })
+}
+
+/** What the database is asked for belongs to the request that asks. */
+function followWork(app: HttpServer): void {
+  const works = new WeakMap<object, TenantWork>()
+  app.addHook('onRequest', (request, _reply, done) => {
+    const work = newTenantWork()
+    works.set(request, work)
+    runAsWork(work, done)
+  })
+  // Reading the body goes on from the socket's events, which know nothing of the request.
+  app.addHook('preValidation', (request, _reply, done) => {
+    const work = works.get(request)
+    if (work === undefined) done()
+    else runAsWork(work, done)
+  })
+  app.addHook('onResponse', (request, _reply, done) => {
+    const work = works.get(request)
+    if (work !== undefined) work.isOver = true
     done()
   })
 }

@@ -1,10 +1,12 @@
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import Type from 'typebox'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AppError } from '../errors.ts'
 import { createLogger } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
+import { named, optionalBody, textLike } from './contract.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
 import { mountService } from './service.ts'
 
@@ -28,6 +30,7 @@ beforeAll(async () => {
     description: 'For this test',
     version: '1.0.0',
     formatError: ({ status, code, message, field }) => ({ oops: { status, code, message, field } }),
+    errorBody: named('Oops', Type.Object({ oops: Type.Object({ status: Type.Integer() }) })),
     routes: (scope) => {
       const thing = Type.Object({ name: Type.String({ minLength: 1 }), size: Type.Integer() })
       scope.post(
@@ -35,6 +38,20 @@ beforeAll(async () => {
         { config: { operationId: 'createThing' }, schema: { body: thing } },
         (request) => request.body,
       )
+      const detailed = Type.Object({
+        name: textLike('\\S', 'not be blank'),
+        size: Type.Integer(),
+        colour: Type.Unsafe({ type: 'string', enum: ['red', 'blue'] }),
+        mail: Type.Optional(textLike('@', 'be an e-mail address')),
+        limit: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])),
+        when: Type.Optional(Type.String({ format: 'date-time' })),
+      })
+      scope.post('/v1/detailed', { config: { operationId: 'a' }, schema: { body: detailed } }, () => ({}))
+      const lists = Type.Object({ names: Type.Array(Type.String()) })
+      scope.post('/v1/lists', { config: { operationId: 'b' }, schema: { body: lists } }, () => ({}))
+      scope.post('/v1/things/:id([^/]+)::rotate', { config: { operationId: 'c' } }, (request) => ({
+        rotated: (request.params as { id: string }).id,
+      }))
       scope.get('/v1/things/:id', { config: { operationId: 'getThing' } }, (request) => ({
         id: (request.params as { id: string }).id,
       }))
@@ -46,9 +63,7 @@ beforeAll(async () => {
         url: '/v1/things',
         config: { operationId: 'queryThings' },
         schema: {
-          body: Type.Optional(
-            Type.Union([Type.Object({ metadata: Type.Optional(Type.Object({})) }), Type.Null()]),
-          ),
+          body: optionalBody(Type.Object({ metadata: Type.Optional(Type.Object({})) })),
         },
         handler: (request) => ({ body: request.body ?? null }),
       })
@@ -90,7 +105,7 @@ describe('a mounted service', () => {
     expect((await call('POST', '/things/v1/things', '{"name":"a","size":"5"}', json)).body.oops).toEqual({
       status: 400,
       code: 'invalid_input',
-      message: 'body.size must be integer',
+      message: 'body.size must be an integer',
       field: 'body.size',
     })
     expect((await call('POST', '/things/v1/things', '{"name":"a"}', json)).body.oops.message).toBe(
@@ -100,6 +115,76 @@ describe('a mounted service', () => {
       status: 400,
     })
   })
+
+  it('names everything that is wrong with a body, in words', async () => {
+    const send = async (body: unknown) =>
+      (await call('POST', '/things/v1/detailed', JSON.stringify(body), json)).body.oops
+    expect(await send({ size: 'x', name: ' ', mail: 'a', limit: 'b', when: 'now' })).toMatchObject({
+      field: 'body.colour',
+      message:
+        'body.colour is required; body.name must not be blank; body.size must be an integer; ' +
+        'body.mail must be an e-mail address; body.limit must be an integer or null; ' +
+        'body.when must be a date and time with its zone, like 2026-03-01T12:00:00Z',
+    })
+    expect((await send({ name: 'a', size: 1, colour: 'green' })).message).toBe(
+      'body.colour must be one of red, blue',
+    )
+    expect((await send({ name: 'a', size: 1, colour: 'red', limit: 0 })).message).toBe(
+      'body.limit must be 1 or more',
+    )
+  })
+
+  it('tells no more faults than a reader wants, and looks for no more than a small body has', async () => {
+    const send = async (names: unknown[]) =>
+      (await call('POST', '/things/v1/lists', JSON.stringify({ names }), json)).body.oops.message as string
+    const some = await send(Array.from({ length: 30 }, () => 1))
+    expect([some.split('; ').length, some.endsWith('; and 20 more')]).toEqual([11, true])
+    expect(await send(Array.from({ length: 1000 }, () => 1))).toBe('body.names.0 must be a string')
+  })
+
+  it('answers unknown routes before it looks at their bodies', async () => {
+    expect((await call('QUERY', '/things/v1/nothing', 'x', { 'content-type': 'a/b' })).status).toBe(404)
+    const wrong = await call('QUERY', '/things/v1/things/7')
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD, OPTIONS'])
+    const action = await call('DELETE', '/things/v1/things/7:rotate')
+    expect([action.status, action.headers.get('allow')]).toEqual([405, 'OPTIONS, POST'])
+    expect((await call('POST', '/things/v1/things/7:rotate')).body).toEqual({ rotated: '7' })
+    expect((await call('GET', '/things/v1/things/7%3Arotate')).body).toEqual({ id: '7:rotate' })
+  })
+
+  it('answers a plain OPTIONS with what the path allows', async () => {
+    const plain = await call('OPTIONS', '/things/v1/things/7')
+    expect([plain.status, plain.headers.get('allow')]).toEqual([204, 'DELETE, GET, HEAD, OPTIONS'])
+    expect(plain.headers.get('x-content-type-options')).toBe('nosniff')
+    const unknown = await call('OPTIONS', '/things/v1/nothing')
+    expect([unknown.status, unknown.body.oops.code]).toEqual([404, 'route_not_found'])
+  })
+
+  it.each([
+    ['a path that cannot be decoded', 'GET /things/%zz HTTP/1.1\r\nhost: a\r\n\r\n', 400],
+    [
+      'a part of a path that is too long',
+      `GET /things/v1/things/${'x'.repeat(300)} HTTP/1.1\r\nhost: a\r\n\r\n`,
+      414,
+    ],
+    ['what is no HTTP', 'GET /things/v1 HTTP/9\r\n\r\n', 400],
+    [
+      'headers that are too large',
+      `GET /things/v1 HTTP/1.1\r\nhost: a\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+    ],
+  ])(
+    'answers %s in the service’s shape, with the headers of every answer',
+    async (_what, message, status) => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.end(message)
+      const text = (await socket.setEncoding('latin1').toArray()).join('')
+      expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+      expect(text).toMatch(/^x-content-type-options: nosniff\r$/m)
+      expect(text).toMatch(/^x-request-id: \S+\r$/m)
+      expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).oops).toMatchObject({ status })
+    },
+  )
 
   it.each([
     ['not JSON', '{', json, 400, 'invalid_json'],
@@ -146,7 +231,7 @@ describe('a mounted service', () => {
     const wrong = await call('PUT', '/things/v1/things/7', '{}', json)
     expect([wrong.status, wrong.headers.get('allow'), wrong.body.oops.code]).toEqual([
       405,
-      'DELETE, GET, HEAD',
+      'DELETE, GET, HEAD, OPTIONS',
       'method_not_allowed',
     ])
     expect((await call('GET', '/things/v1/things/%00')).status).toBe(400)
@@ -168,8 +253,8 @@ describe('a mounted service', () => {
     expect((await call('QUERY', '/things/v1/things', '{"metadata":{}}', json)).body).toEqual({
       body: { metadata: {} },
     })
-    expect((await call('QUERY', '/things/v1/things', undefined, json)).body).toEqual({ body: null })
-    expect((await call('QUERY', '/things/v1/things')).body).toEqual({ body: null })
+    expect((await call('QUERY', '/things/v1/things', undefined, json)).body).toEqual({ body: {} })
+    expect((await call('QUERY', '/things/v1/things')).body).toEqual({ body: {} })
   })
 
   it('takes a DELETE with a JSON content type and no body', async () => {

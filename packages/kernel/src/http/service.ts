@@ -1,10 +1,14 @@
 import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
 import type { FastifyError, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import findMyWay from 'find-my-way'
-import { AppError } from '../errors.ts'
+import type { TSchema } from 'typebox'
+import { AppError, isUnavailable } from '../errors.ts'
 import { keepOpen } from './bodies.ts'
+import { fillAbsentBodies } from './contract.ts'
+import { describeFaults, type Fault } from './faults.ts'
+import { finishDocument, lowered, type OpenApiDocument } from './openapi.ts'
 import type { HttpServer } from './server.ts'
+import { answerUnknownRoutes } from './unknown-routes.ts'
 
 /** The Fastify instance that a service adds its routes to. */
 export type ServiceScope = HttpServer
@@ -27,6 +31,10 @@ export interface ServiceOptions {
   readonly description: string
   readonly version: string
   readonly formatError: (error: ErrorView) => unknown
+  /** What `formatError` returns. */
+  readonly errorBody: TSchema
+  /** How the reference groups the operations, in its order. */
+  readonly tags?: readonly { readonly name: string; readonly description: string }[]
   /** Status of a body that fails its schema: 400, or 422 where the service's contract says so. */
   readonly validationStatus?: number
   /** Adds the routes. Each has `config.operationId`, and `config.public` when it needs no credential. */
@@ -46,29 +54,22 @@ const CODES: Readonly<Record<string, string>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_content_length',
 }
 
-/** "body/day must match format" → `body.day`. */
-const fieldOf = (error: FastifyError): string => {
-  const first = error.validation?.[0]
-  const missing = (first?.params as { missingProperty?: string } | undefined)?.missingProperty
-  const path = (first?.instancePath ?? '').split('/').filter((part) => part !== '')
-  const part = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body')
-  return [part, ...path, ...(missing === undefined ? [] : [missing])].join('.')
-}
-
 function viewOf(error: FastifyError | AppError, requestId: string, validationStatus: number): ErrorView {
   if (error instanceof AppError) {
     return { status: error.status, code: error.code, message: error.message, field: error.field, requestId }
   }
   if (error.validation !== undefined) {
-    const field = fieldOf(error)
-    const reason = error.validation[0]?.message ?? 'is invalid'
-    const isMissing = error.validation[0]?.keyword === 'required'
-    const status = error.validationContext === 'body' ? validationStatus : 400
+    const part = error.validationContext === 'querystring' ? 'query' : (error.validationContext ?? 'body')
+    const { field, message } = describeFaults(error.validation as Fault[], part)
+    const status = part === 'body' ? validationStatus : 400
+    return { status, code: 'invalid_input', message, field, requestId }
+  }
+  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return {
-      status,
-      code: 'invalid_input',
-      message: `${field} ${isMissing ? 'is required' : reason}`,
-      field,
+      status: 400,
+      code: 'invalid_content_type',
+      message: error.message,
+      field: 'content-type',
       requestId,
     }
   }
@@ -104,7 +105,7 @@ export function errorShapeBelow(server: object, url: string): Format | undefined
 
 /**
  * Mounts a service under its prefix: its error shape for everything below it (404 and 405 too), its
- * OpenAPI 3.2 at `/openapi.json` and its reference at `/docs`.
+ * OpenAPI 3.2 at `/openapi.json` (3.1 for generators at `/openapi-3.1.json`) and its reference at `/docs`.
  */
 export async function mountService(app: HttpServer, options: ServiceOptions): Promise<void> {
   const known = shapes.get(app.server) ?? new Map<string, Format>()
@@ -116,7 +117,11 @@ export async function mountService(app: HttpServer, options: ServiceOptions): Pr
           ...viewOf(error, request.id, options.validationStatus ?? 400),
           operationId: request.routeOptions.config?.operationId,
         }
-        if (view.status >= 500) request.log.error({ err: error, requestId: request.id }, 'request failed')
+        if (view.status >= 500) {
+          // An outage of the database is logged once, not by each request.
+          const level = isUnavailable(error) ? 'debug' : 'error'
+          request.log[level]({ err: error, requestId: request.id }, 'request failed')
+        }
         keepOpen(request, reply)
         if (error instanceof AppError && error.headers !== undefined) reply.headers(error.headers)
         return reply
@@ -126,10 +131,11 @@ export async function mountService(app: HttpServer, options: ServiceOptions): Pr
           .send(options.formatError(view))
       }
       scope.setErrorHandler<FastifyError | AppError>(answer)
-      answerUnknownRoutes(scope, options.prefix, answer)
+      answerUnknownRoutes(scope, options.prefix)
       await describe(scope, options)
       await scope.register(async (routes: ServiceScope) => {
-        routes.addHook('onRoute', nameOperation)
+        routes.addHook('onRoute', (route) => describeOperation(route, options.errorBody))
+        routes.addHook('onRoute', fillAbsentBodies)
         await options.routes(routes)
       })
     },
@@ -137,41 +143,14 @@ export async function mountService(app: HttpServer, options: ServiceOptions): Pr
   )
 }
 
-/** 405 with `Allow` where the path exists under another method, else 404. */
-function answerUnknownRoutes(
-  scope: ServiceScope,
-  prefix: string,
-  answer: (error: AppError, request: FastifyRequest, reply: FastifyReply) => FastifyReply,
-): void {
-  const paths = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 256 })
-  const methodsOf = new Map<string, Set<string>>()
-  scope.addHook('onRoute', ({ url, method }) => {
-    const methods = methodsOf.get(url) ?? new Set<string>()
-    if (methods.size === 0) {
-      methodsOf.set(url, methods)
-      paths.on('GET', url, () => {}, methods)
-    }
-    for (const one of Array.isArray(method) ? method : [method]) methods.add(one)
-  })
-  scope.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? ''
-    const allowed = paths.find('GET', path)?.store as Set<string> | undefined
-    const error =
-      allowed === undefined
-        ? new AppError(
-            404,
-            'route_not_found',
-            `There is no ${request.method} ${prefix}${path.slice(prefix.length)}`,
-          )
-        : new AppError(405, 'method_not_allowed', `${request.method} is not allowed here`, {
-            headers: { allow: [...allowed].sort().join(', ') },
-          })
-    return answer(error, request, reply)
-  })
-}
+/** What any operation may answer, those that ask for a credential, and those with parts of the path to fill: routes need not declare it. */
+const COMMON_TO_ALL = [500]
+const COMMON_TO_GUARDED = [429, 503]
+const COMMON_TO_PARAMETERS = [414]
+const COMMON: ReadonlySet<number> = new Set([...COMMON_TO_ALL, ...COMMON_TO_GUARDED, ...COMMON_TO_PARAMETERS])
 
 /** Every route is an operation with a name: OpenAPI, the access table and the tests know it by that. */
-function nameOperation(route: RouteOptions): void {
+function describeOperation(route: RouteOptions, errorBody: TSchema): void {
   if (route.method === 'HEAD') {
     route.schema = { ...route.schema, hide: true }
     return
@@ -179,7 +158,20 @@ function nameOperation(route: RouteOptions): void {
   const { operationId, public: isPublic } = route.config ?? {}
   if (operationId === undefined)
     throw new Error(`${String(route.method)} ${route.url} has no config.operationId`)
-  route.schema = { ...route.schema, operationId, ...(isPublic === true ? { security: [] } : {}) }
+  const common = [
+    ...COMMON_TO_ALL,
+    ...(isPublic === true ? [] : COMMON_TO_GUARDED),
+    ...(route.url.includes('/:') ? COMMON_TO_PARAMETERS : []),
+  ]
+  route.schema = {
+    ...route.schema,
+    operationId,
+    ...(isPublic === true ? { security: [] } : {}),
+    response: {
+      ...Object.fromEntries(common.map((status) => [status, errorBody])),
+      ...(route.schema?.response as object | undefined),
+    },
+  }
 }
 
 async function describe(scope: ServiceScope, options: ServiceOptions): Promise<void> {
@@ -188,17 +180,19 @@ async function describe(scope: ServiceScope, options: ServiceOptions): Promise<v
     openapi: {
       openapi: '3.2.0',
       info: { title: options.title, description: options.description, version: options.version },
+      ...(options.tags === undefined ? {} : { tags: [...options.tags] }),
       servers: [{ url: options.prefix }],
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       security: [{ bearer: [] }],
     },
     transformObject: (document) => {
       const openapi = 'openapiObject' in document ? document.openapiObject : document.swaggerObject
-      allowAbsentBodies(openapi as Parameters<typeof allowAbsentBodies>[0])
+      finishDocument(openapi as OpenApiDocument, COMMON)
       return openapi
     },
   })
   scope.get('/openapi.json', { schema: { hide: true } }, () => scope.swagger())
+  scope.get('/openapi-3.1.json', { schema: { hide: true } }, () => lowered(scope.swagger()))
   await scope.register(async (docs) => {
     docs.addHook('onRequest', (_request, reply, done) => {
       // The reference page runs its own bundled script and styles, nothing from elsewhere.
@@ -222,22 +216,4 @@ async function describe(scope: ServiceScope, options: ServiceOptions): Promise<v
       },
     })
   })
-}
-
-interface BodyDescription {
-  required?: boolean
-  content?: Record<string, { schema?: { anyOf?: { type?: string }[] } }>
-}
-
-/** The generator marks every body as required; QUERY's is optional throughout, others where null is allowed. */
-function allowAbsentBodies(document: {
-  paths?: Record<string, Record<string, { requestBody?: BodyDescription }>>
-}): void {
-  for (const operations of Object.values(document.paths ?? {})) {
-    for (const [method, { requestBody }] of Object.entries(operations)) {
-      const choices = requestBody?.content?.['application/json']?.schema?.anyOf ?? []
-      const mayBeAbsent = method === 'query' || choices.some(({ type }) => type === 'null')
-      if (requestBody !== undefined && mayBeAbsent) requestBody.required = false
-    }
-  }
 }

@@ -8,6 +8,8 @@ export interface FakeBehaviour {
   readonly pieces?: readonly string[]
   /** Wait between two chunks, in milliseconds; without it they come at once. */
   readonly intervalMs?: number
+  /** What all chunks but the first wait for. */
+  readonly held?: Promise<void>
   /** False: the answer says nothing about usage. */
   readonly usage?: CompletionUsage | false
   readonly lineEnd?: '\n' | '\r\n'

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Pagination } from '@atrium/kernel/http'
+import { named, type Pagination, PartQuery, textLike } from '@atrium/kernel/http'
 import Type, { type Static, type TSchema } from 'typebox'
 
 /** One of a few words; plain `enum`, which serialises faster than a union of constants. */
@@ -10,31 +10,41 @@ export const oneOf = <const V extends readonly string[]>(...values: V) =>
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00.000+00:00'] })
 
 /** Text that must say something. */
-export const requiredText = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: '\\S' })
+export const requiredText = (maxLength: number) =>
+  textLike('\\S', 'not be blank', { minLength: 1, maxLength })
 
 export type JsonObject = Record<string, unknown>
 
 /** Any JSON object, kept as it was given. */
-export const AnyObject = Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true })
+export const AnyObject = named(
+  'JsonObject',
+  Type.Unsafe<JsonObject>({ type: 'object', additionalProperties: true }),
+)
 
 /** Who made or changed something, as the client says. */
-export const Author = Type.Object({
-  qxId: Type.String({ minLength: 1, maxLength: 256 }),
-  name: Type.String({ minLength: 1, maxLength: 256 }),
-})
+export const Author = named(
+  'Author',
+  Type.Object({
+    qxId: Type.String({ minLength: 1, maxLength: 256 }),
+    name: Type.String({ minLength: 1, maxLength: 256 }),
+  }),
+)
 
 export const SpaceParams = Type.Object({ spaceId: Type.String() })
 
-export const ErrorBody = Type.Object({
-  error: Type.Literal(true),
-  message: Type.String(),
-  code: Type.String({ description: 'Stable name of the failure', examples: ['AGENT_NOT_FOUND'] }),
-})
+export const ErrorBody = named(
+  'Error',
+  Type.Object({
+    error: Type.Literal(true),
+    message: Type.String(),
+    code: Type.String({ description: 'Stable name of the failure', examples: ['AGENT_NOT_FOUND'] }),
+  }),
+)
 
 /** Responses of a route with a guard: the statuses it names, and those that every such route has. */
 export function errors<const S extends number>(...statuses: S[]) {
-  return Object.fromEntries([...statuses, 401, 500].map((status) => [status, ErrorBody])) as Record<
-    S | 401 | 500,
+  return Object.fromEntries([...statuses, 401, 500, 503].map((status) => [status, ErrorBody])) as Record<
+    S | 401 | 500 | 503,
     typeof ErrorBody
   >
 }
@@ -47,30 +57,25 @@ export const bodyErrors = { 400: ErrorBody, 413: ErrorBody } as const
 
 export const NoContent = Type.Null({ description: 'Done; no body' })
 
-/** An optional body: what an absent one reads as. */
-export const emptyBody = async (request: { body: unknown }): Promise<void> => {
-  request.body ??= {}
-}
-
 /** Every list comes whole, or a page at a time. */
-export const ListQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-})
+export const ListQuery = PartQuery
 
 /** Body of a QUERY: items whose metadata has all of these values. */
-export const MetadataQuery = Type.Object({
-  metadata: Type.Optional(
-    Type.Unsafe<JsonObject>({
-      type: 'object',
-      additionalProperties: true,
-      maxProperties: 64,
-      description:
-        'All keys must match: a scalar exactly, an array by any of its values. Nested keys by dotted path.',
-      examples: [{ team: 'search', 'ticket.priority': [1, 2] }],
-    }),
-  ),
-})
+export const MetadataQuery = named(
+  'MetadataQuery',
+  Type.Object({
+    metadata: Type.Optional(
+      Type.Unsafe<JsonObject>({
+        type: 'object',
+        additionalProperties: true,
+        maxProperties: 64,
+        description:
+          'All keys must match: a scalar exactly, an array by any of its values. Nested keys by dotted path.',
+        examples: [{ team: 'search', 'ticket.priority': [1, 2] }],
+      }),
+    ),
+  }),
+)
 
 /** One page of a list. */
 export interface Page<Item> {

@@ -1,3 +1,4 @@
+import { named } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
 import { AnyObject, type JsonObject, ListQuery, Timestamp } from './common.ts'
 
@@ -9,33 +10,39 @@ const Vectors = Type.Unsafe<number[][]>({
 
 const perVector = (description: string) => ({ description: `${description}; one for each vector` })
 
-export const EmbeddingsInput = Type.Object({
-  embeddings: Vectors,
-  chunks: Type.Optional(Type.Array(Type.String(), perVector('Source texts'))),
-  documentIds: Type.Optional(
-    Type.Array(
-      Type.String({ maxLength: 1024 }),
-      perVector('What the chunk is a part of; by default its own id'),
+export const EmbeddingsInput = named(
+  'CreateEmbeddings',
+  Type.Object({
+    embeddings: Vectors,
+    chunks: Type.Optional(Type.Array(Type.String(), perVector('Source texts'))),
+    documentIds: Type.Optional(
+      Type.Array(
+        Type.String({ maxLength: 1024 }),
+        perVector('What the chunk is a part of; by default its own id'),
+      ),
     ),
-  ),
-  sequences: Type.Optional(
-    Type.Array(
-      Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
-      perVector('Position of the chunk in its document; by default in the order given'),
+    sequences: Type.Optional(
+      Type.Array(
+        Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
+        perVector('Position of the chunk in its document; by default in the order given'),
+      ),
     ),
-  ),
-  metadata: Type.Optional(Type.Array(AnyObject, perVector('For metadata filters'))),
-})
+    metadata: Type.Optional(Type.Array(AnyObject, perVector('For metadata filters'))),
+  }),
+)
 
-export const Embedding = Type.Object({
-  embeddingId: Type.String(),
-  vectorStoreId: Type.String(),
-  chunk: Type.String(),
-  documentId: Type.String(),
-  sequence: Type.Integer(),
-  metadata: AnyObject,
-  createdAt: Timestamp,
-})
+export const Embedding = named(
+  'Embedding',
+  Type.Object({
+    embeddingId: Type.String(),
+    vectorStoreId: Type.String(),
+    chunk: Type.String(),
+    documentId: Type.String(),
+    sequence: Type.Integer(),
+    metadata: AnyObject,
+    createdAt: Timestamp,
+  }),
+)
 
 export const EmbeddingListQuery = Type.Object({
   ...ListQuery.properties,
@@ -50,12 +57,18 @@ export const EmbeddingListQuery = Type.Object({
   ),
 })
 
-export const EmbeddingDeletion = Type.Object({
-  embeddingIds: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 10_000 })),
-  deleteAll: Type.Optional(Type.Boolean()),
-})
+export const EmbeddingDeletion = named(
+  'DeleteEmbeddings',
+  Type.Object({
+    embeddingIds: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 10_000 })),
+    deleteAll: Type.Optional(Type.Boolean()),
+  }),
+)
 
-export const DeletedEmbeddings = Type.Object({ deleted: Type.Integer(), vectorStoreId: Type.String() })
+export const DeletedEmbeddings = named(
+  'DeletedEmbeddings',
+  Type.Object({ deleted: Type.Integer(), vectorStoreId: Type.String() }),
+)
 
 export interface EmbeddingsBody {
   readonly embeddings: unknown

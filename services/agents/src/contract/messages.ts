@@ -1,7 +1,8 @@
+import { named } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
 import { AnyObject, type JsonObject, ListQuery, oneOf, Timestamp } from './common.ts'
 
-export const MessageRole = oneOf('user', 'assistant', 'system', 'tool')
+export const MessageRole = named('MessageRole', oneOf('user', 'assistant', 'system', 'tool'))
 
 export type ContentPart = JsonObject & { readonly type: string }
 
@@ -10,6 +11,7 @@ const ContentInput = Type.Unsafe<ContentPart[]>({
   type: 'array',
   minItems: 1,
   items: {
+    title: 'MessagePartInput',
     type: 'object',
     required: ['type'],
     properties: { type: { type: 'string', minLength: 1, maxLength: 128 } },
@@ -24,6 +26,7 @@ const ContentInput = Type.Unsafe<ContentPart[]>({
 const Content = Type.Unsafe<ContentPart[]>({
   type: 'array',
   items: {
+    title: 'MessagePart',
     type: 'object',
     required: ['type'],
     properties: { type: { type: 'string' } },
@@ -34,7 +37,10 @@ const Content = Type.Unsafe<ContentPart[]>({
 const Count = Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
 
 /** Tokens, as the model's answer counted them. */
-export const Usage = Type.Object({ prompt_tokens: Count, completion_tokens: Count, total_tokens: Count })
+export const Usage = named(
+  'TokenUsage',
+  Type.Object({ prompt_tokens: Count, completion_tokens: Count, total_tokens: Count }),
+)
 
 export const MessageParams = Type.Object({
   spaceId: Type.String(),
@@ -43,32 +49,41 @@ export const MessageParams = Type.Object({
   messageId: Type.String(),
 })
 
-export const MessageInput = Type.Object({
-  role: MessageRole,
-  content: ContentInput,
-  metadata: Type.Optional(AnyObject),
-  model: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-  usage: Type.Optional(Usage),
-})
+export const MessageInput = named(
+  'CreateMessage',
+  Type.Object({
+    role: MessageRole,
+    content: ContentInput,
+    metadata: Type.Optional(AnyObject),
+    model: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    usage: Type.Optional(Usage),
+  }),
+)
 
-export const MessageChanges = Type.Object({
-  content: Type.Optional(ContentInput),
-  metadata: Type.Optional(AnyObject),
-})
+export const MessageChanges = named(
+  'UpdateMessage',
+  Type.Object({
+    content: Type.Optional(ContentInput),
+    metadata: Type.Optional(AnyObject),
+  }),
+)
 
 export const MessageListQuery = Type.Object({ ...ListQuery.properties, role: Type.Optional(MessageRole) })
 
-export const Message = Type.Object({
-  messageId: Type.String(),
-  spaceId: Type.String(),
-  threadId: Type.String(),
-  role: MessageRole,
-  content: Content,
-  metadata: AnyObject,
-  model: Type.Optional(Type.String()),
-  usage: Type.Optional(Usage),
-  createdAt: Timestamp,
-})
+export const Message = named(
+  'Message',
+  Type.Object({
+    messageId: Type.String(),
+    spaceId: Type.String(),
+    threadId: Type.String(),
+    role: MessageRole,
+    content: Content,
+    metadata: AnyObject,
+    model: Type.Optional(Type.String()),
+    usage: Type.Optional(Usage),
+    createdAt: Timestamp,
+  }),
+)
 
 export type Message = Static<typeof Message>
 export type MessageInput = Static<typeof MessageInput>

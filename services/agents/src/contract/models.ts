@@ -1,7 +1,11 @@
+import { named } from '@atrium/kernel/http'
 import Type from 'typebox'
 
-export const Model = Type.Object({
-  modelId: Type.String(),
-  name: Type.String({ description: 'What an agent’s `model` names' }),
-  provider: Type.String(),
-})
+export const Model = named(
+  'Model',
+  Type.Object({
+    modelId: Type.String(),
+    name: Type.String({ description: 'What an agent’s `model` names' }),
+    provider: Type.String(),
+  }),
+)

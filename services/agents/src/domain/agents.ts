@@ -1,10 +1,11 @@
+import type { Act, AuditChange } from '@atrium/access'
 import { isForeignKeyViolation } from '@atrium/kernel/db'
 import { isUuid, newId } from '@atrium/kernel/ids'
+import type { AgentsContext } from '../context.ts'
 import type { AgentChanges, AgentInput, AgentListQuery, DefaultParameters } from '../contract/agents.ts'
-import { agentNotFound, missed, spaceNotFound, unknownModel, unknownSortField } from '../errors.ts'
+import { agentNotFound, missed, spaceNotFound, unknownModel } from '../errors.ts'
 import type { ModelInfo } from '../ports.ts'
 import {
-  AGENT_SORT_KEYS,
   type AgentRow,
   type AgentSelection,
   agentExists,
@@ -16,8 +17,8 @@ import {
   updateAgentById,
 } from '../queries/agents.ts'
 import type { Author, JsonObject } from '../queries/tables.ts'
+import { audited, namesOf } from './audited.ts'
 import { begun } from './begun.ts'
-import type { AgentsContext } from './context.ts'
 import { metadataFilterOf } from './metadata-query.ts'
 import { demandFiniteNumbers } from './stored-json.ts'
 
@@ -41,6 +42,15 @@ const knownParameters = (given: DefaultParameters): JsonObject =>
 
 const authorOf = ({ qxId, name }: Author): Author => ({ qxId, name })
 
+const entryOf = (spaceId: string, agentId: string): AuditChange => ({
+  spaceId,
+  resourceType: 'agent',
+  resourceId: agentId,
+})
+
+/** An agent as the audit log shows it: its instructions, description and metadata are prompts or near to them. */
+const shown = ({ name, model, provider, version }: AgentRow) => ({ name, model, provider, version })
+
 /** @throws AppError 400 */
 async function modelNamed(ctx: AgentsContext, name: string, field: string): Promise<ModelInfo> {
   const model = await ctx.models.find(name)
@@ -54,6 +64,7 @@ export async function createAgent(
   spaceId: string,
   modelName: string,
   input: AgentInput,
+  act: Act,
 ): Promise<AgentRow> {
   const { metadata = {}, defaultParameters = {} } = input
   demandFiniteNumbers('body.metadata', metadata)
@@ -68,11 +79,18 @@ export async function createAgent(
     defaultParameters: knownParameters(defaultParameters),
     metadata,
   }
-  try {
-    return await insertAgent(ctx.db, spaceId, newId(), fields, authorOf(input.createdBy))
-  } catch (error) {
+  const agentId = newId()
+  const row = await audited(
+    ctx,
+    act,
+    (trx) => insertAgent(trx, spaceId, agentId, fields, authorOf(input.createdBy)),
+    (after) => ({ ...entryOf(spaceId, agentId), after: shown(after) }),
+  ).catch((error: unknown) => {
     throw isForeignKeyViolation(error) ? spaceNotFound(spaceId) : error
-  }
+  })
+  // An insert without a conflict clause answers its row.
+  if (row === undefined) throw spaceNotFound(spaceId)
+  return row
 }
 
 /** @throws AppError 404 */
@@ -87,15 +105,11 @@ export async function demandAgent(ctx: AgentsContext, spaceId: string, agentId: 
   if (!isUuid(agentId) || !(await agentExists(ctx.db, spaceId, agentId))) throw agentNotFound(agentId)
 }
 
-/** @throws AppError 400 when `sortBy` names no field */
 export async function listAgents(
   ctx: AgentsContext,
   spaceId: string,
   query: AgentListQuery,
 ): Promise<AsyncGenerator<AgentRow[]>> {
-  if (query.sortBy !== undefined && !Object.hasOwn(AGENT_SORT_KEYS, query.sortBy)) {
-    throw unknownSortField(query.sortBy, Object.keys(AGENT_SORT_KEYS))
-  }
   return begun(readAgents(ctx.db, spaceId, query, query))
 }
 
@@ -121,7 +135,7 @@ export async function queryAgents(
 }
 
 /**
- * @param editor who changes it, where the body does not say
+ * @param act also says who changes it, where the body does not
  * @throws AppError 400 when there is no such model, 404, 412
  */
 export async function updateAgent(
@@ -129,7 +143,7 @@ export async function updateAgent(
   spaceId: string,
   agentId: string,
   changes: AgentChanges,
-  editor: Author,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<AgentRow> {
   if (!isUuid(agentId)) throw agentNotFound(agentId)
@@ -146,7 +160,15 @@ export async function updateAgent(
     defaultParameters: defaultParameters === undefined ? undefined : knownParameters(defaultParameters),
     metadata: changes.metadata,
   }
-  const row = await updateAgentById(ctx.db, spaceId, agentId, fields, authorOf(updatedBy ?? editor), versions)
+  const row = await audited(
+    ctx,
+    act,
+    (trx) => updateAgentById(trx, spaceId, agentId, fields, authorOf(updatedBy ?? act), versions),
+    (after) => ({
+      ...entryOf(spaceId, agentId),
+      after: { ...shown(after), changed: namesOf(fields) },
+    }),
+  )
   if (row !== undefined) return row
   throw missed(
     versions !== undefined && (await agentExists(ctx.db, spaceId, agentId)),
@@ -159,10 +181,17 @@ export async function deleteAgent(
   ctx: AgentsContext,
   spaceId: string,
   agentId: string,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<void> {
   if (!isUuid(agentId)) throw agentNotFound(agentId)
-  if (await deleteAgentById(ctx.db, spaceId, agentId, versions)) return
+  const deleted = await audited(
+    ctx,
+    act,
+    (trx) => deleteAgentById(trx, spaceId, agentId, versions),
+    (before) => ({ ...entryOf(spaceId, agentId), before }),
+  )
+  if (deleted !== undefined) return
   throw missed(
     versions !== undefined && (await agentExists(ctx.db, spaceId, agentId)),
     agentNotFound(agentId),

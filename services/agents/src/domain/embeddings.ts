@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { availableParallelism } from 'node:os'
+import type { Act, AuditChange } from '@atrium/access'
 import { AppError, invalidInput } from '@atrium/kernel/errors'
-import { pageRequest, readBody } from '@atrium/kernel/http'
+import { readBody } from '@atrium/kernel/http'
 import { isUuid } from '@atrium/kernel/ids'
+import { pageRequest } from '@atrium/kernel/lists'
 import type { EncodedBatch } from '../adapters/encoding/encode-batch.ts'
 import {
   addRows,
@@ -13,12 +15,13 @@ import {
 } from '../adapters/lancedb/embedding-table.ts'
 import { readRows } from '../adapters/lancedb/read-rows.ts'
 import type { Alone } from '../adapters/lancedb/retrieval.ts'
+import type { AgentsContext } from '../context.ts'
 import type { EmbeddingDeletion, EmbeddingListQuery } from '../contract/embeddings.ts'
 import { storeNotFound } from '../errors.ts'
 import { noteWrite } from '../queries/upkeep.ts'
 import { type StoreKey, type VectorStoreRow, whileStoreLocked } from '../queries/vector-stores.ts'
+import { audited } from './audited.ts'
 import { begun } from './begun.ts'
-import type { AgentsContext } from './context.ts'
 import { MAX_BATCH_BYTES } from './embeddings/limits.ts'
 import { findStore, whileThere } from './vector-stores.ts'
 
@@ -33,6 +36,7 @@ export async function createEmbeddings(
   ctx: AgentsContext,
   key: StoreKey,
   body: IncomingMessage | undefined,
+  act: Act,
   shownAt: (time: Date) => string,
 ): Promise<string> {
   const store = await findStore(ctx, key)
@@ -40,14 +44,14 @@ export async function createEmbeddings(
     const batch = await readAndEncode(ctx, store, body, shownAt)
     if (ctx.upkeep.isSearched(key)) {
       const load = Math.max(1, ctx.searches.length / availableParallelism())
-      await ctx.pace.wait(key.vectorStoreId, load * batch.ids.length * store.embedding_dimension)
+      await ctx.ingestRate.wait(key.vectorStoreId, load * batch.ids.length * store.embedding_dimension)
     }
     return whileThere(ctx, key, async () => {
       // Words first: one too many costs a little, one too few would make a search miss rows.
       await ctx.vocabulary.note(key, batch.words)
       const table = await ctx.retrieval.findOrCreate(key, store.embedding_dimension, aloneWith(ctx, key))
       await addRows(table, batch.rows)
-      await noted(ctx, key)
+      await noted(ctx, key, act, { stored: batch.ids.length })
       return batch.answer
     })
   })
@@ -85,9 +89,19 @@ const aloneWith =
     return outcome.done
   }
 
-/** Tells whoever looks after the files. @throws AppError 404 when the store went meanwhile */
-async function noted(ctx: AgentsContext, key: StoreKey, deletions = 0): Promise<void> {
-  const written = await noteWrite(ctx.db, key, deletions)
+/** Tells whoever looks after the files, and the audit log. @throws AppError 404 when the store went meanwhile */
+async function noted(
+  ctx: AgentsContext,
+  key: StoreKey,
+  act: Act,
+  counts: { readonly stored?: number; readonly deleted?: number },
+): Promise<void> {
+  const written = await audited(
+    ctx,
+    act,
+    (trx) => noteWrite(trx, key, counts.deleted),
+    () => ({ ...entryOf(key), after: counts }),
+  )
   if (written === undefined) {
     // The write may have come after the files were deleted, and have made some anew.
     ctx.upkeep.sweepSoon()
@@ -95,6 +109,12 @@ async function noted(ctx: AgentsContext, key: StoreKey, deletions = 0): Promise<
   }
   ctx.upkeep.noteWrite(key, written)
 }
+
+const entryOf = ({ spaceId, vectorStoreId }: StoreKey): AuditChange => ({
+  spaceId,
+  resourceType: 'embeddings',
+  resourceId: vectorStoreId,
+})
 
 const asArray = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(value) ? value : [value as T])
 
@@ -143,6 +163,7 @@ export async function deleteEmbeddings(
   ctx: AgentsContext,
   key: StoreKey,
   { embeddingIds, deleteAll }: EmbeddingDeletion,
+  act: Act,
 ): Promise<number> {
   const isAll = deleteAll === true
   if (!isAll && (embeddingIds === undefined || embeddingIds.length === 0)) {
@@ -157,7 +178,7 @@ export async function deleteEmbeddings(
     const table = await ctx.retrieval.find(key)
     if (table === undefined || (!isAll && ids.length === 0)) return 0
     const deleted = await deleteRows(table, isAll ? 'true' : embeddingIdIn(ids))
-    if (deleted > 0) await noted(ctx, key, deleted)
+    if (deleted > 0) await noted(ctx, key, act, { deleted })
     return deleted
   })
 }

@@ -1,4 +1,6 @@
+import type { Act, AuditChange } from '@atrium/access'
 import { isUuid, newId } from '@atrium/kernel/ids'
+import type { AgentsContext } from '../context.ts'
 import type { MessageChanges, MessageInput, Usage } from '../contract/messages.ts'
 import { messageNotFound, missed, threadNotFound } from '../errors.ts'
 import {
@@ -13,8 +15,8 @@ import {
 } from '../queries/messages.ts'
 import type { JsonObject, MessageRole } from '../queries/tables.ts'
 import type { ThreadPath } from '../queries/threads.ts'
+import { audited, namesOf } from './audited.ts'
 import { begun } from './begun.ts'
-import type { AgentsContext } from './context.ts'
 import { metadataFilterOf } from './metadata-query.ts'
 import { demandFiniteNumbers } from './stored-json.ts'
 import { demandThread } from './threads.ts'
@@ -23,6 +25,15 @@ interface Paging {
   readonly limit?: number
   readonly page?: number
 }
+
+const entryOf = ({ spaceId, messageId }: MessagePath): AuditChange => ({
+  spaceId,
+  resourceType: 'message',
+  resourceId: messageId,
+})
+
+/** A message as the audit log shows it: without what it says. */
+const shown = ({ thread_id, role, model, version }: MessageRow) => ({ thread_id, role, model, version })
 
 const isThreadPath = ({ agentId, threadId }: ThreadPath): boolean => isUuid(agentId) && isUuid(threadId)
 const isPath = (path: MessagePath): boolean => isThreadPath(path) && isUuid(path.messageId)
@@ -37,15 +48,19 @@ export async function createMessage(
   ctx: AgentsContext,
   thread: ThreadPath,
   input: MessageInput,
+  act: Act,
 ): Promise<MessageRow> {
   if (!isThreadPath(thread)) throw threadNotFound(thread.threadId)
   const { role, content, metadata = {}, model, usage } = input
   demandFiniteNumbers('body.content', content)
   demandFiniteNumbers('body.metadata', metadata)
-  const row = await insertMessage(
-    ctx.db,
-    { ...thread, messageId: newId() },
-    { role, content, metadata, model, usage: usage === undefined ? undefined : knownCounts(usage) },
+  const path = { ...thread, messageId: newId() }
+  const message = { role, content, metadata, model, usage: usage && knownCounts(usage) }
+  const row = await audited(
+    ctx,
+    act,
+    (trx) => insertMessage(trx, path, message),
+    (after) => ({ ...entryOf(path), after: shown(after) }),
   )
   if (row === undefined) throw threadNotFound(thread.threadId)
   return row
@@ -89,12 +104,19 @@ export async function updateMessage(
   ctx: AgentsContext,
   path: MessagePath,
   { content, metadata }: MessageChanges,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<MessageRow> {
   if (!isPath(path)) throw messageNotFound(path.messageId)
   demandFiniteNumbers('body.content', content)
   demandFiniteNumbers('body.metadata', metadata)
-  const row = await updateMessageById(ctx.db, path, { content, metadata }, versions)
+  const changes = { content, metadata }
+  const row = await audited(
+    ctx,
+    act,
+    (trx) => updateMessageById(trx, path, changes, versions),
+    (after) => ({ ...entryOf(path), after: { ...shown(after), changed: namesOf(changes) } }),
+  )
   if (row !== undefined) return row
   throw missed(await isThere(ctx, path, versions), messageNotFound(path.messageId))
 }
@@ -103,10 +125,17 @@ export async function updateMessage(
 export async function deleteMessage(
   ctx: AgentsContext,
   path: MessagePath,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<void> {
   if (!isPath(path)) throw messageNotFound(path.messageId)
-  if (await deleteMessageById(ctx.db, path, versions)) return
+  const deleted = await audited(
+    ctx,
+    act,
+    (trx) => deleteMessageById(trx, path, versions),
+    (before) => ({ ...entryOf(path), before }),
+  )
+  if (deleted !== undefined) return
   throw missed(await isThere(ctx, path, versions), messageNotFound(path.messageId))
 }
 

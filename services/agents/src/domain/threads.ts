@@ -1,5 +1,7 @@
+import type { Act, AuditChange } from '@atrium/access'
 import { isForeignKeyViolation } from '@atrium/kernel/db'
 import { isUuid, newId } from '@atrium/kernel/ids'
+import type { AgentsContext } from '../context.ts'
 import type { ThreadInput } from '../contract/threads.ts'
 import { agentNotFound, missed, threadNotFound } from '../errors.ts'
 import type { JsonObject, ThreadStatus } from '../queries/tables.ts'
@@ -15,8 +17,8 @@ import {
   updateThreadById,
 } from '../queries/threads.ts'
 import { demandAgent } from './agents.ts'
+import { audited, namesOf } from './audited.ts'
 import { begun } from './begun.ts'
-import type { AgentsContext } from './context.ts'
 import { metadataFilterOf } from './metadata-query.ts'
 import { demandFiniteNumbers } from './stored-json.ts'
 
@@ -24,6 +26,15 @@ interface Paging {
   readonly limit?: number
   readonly page?: number
 }
+
+const entryOf = ({ spaceId, threadId }: ThreadPath): AuditChange => ({
+  spaceId,
+  resourceType: 'thread',
+  resourceId: threadId,
+})
+
+/** A thread as the audit log shows it: titles tell what was talked about. */
+const shown = ({ agent_id, status, version }: ThreadRow) => ({ agent_id, status, version })
 
 const isPath = ({ agentId, threadId }: ThreadPath): boolean => isUuid(agentId) && isUuid(threadId)
 
@@ -33,12 +44,18 @@ export async function createThread(
   spaceId: string,
   agentId: string,
   { title, status, metadata }: ThreadInput,
+  act: Act,
 ): Promise<ThreadRow> {
   if (!isUuid(agentId)) throw agentNotFound(agentId)
   demandFiniteNumbers('body.metadata', metadata)
   try {
     const path = { spaceId, agentId, threadId: newId() }
-    const row = await insertThread(ctx.db, path, { title, status, metadata })
+    const row = await audited(
+      ctx,
+      act,
+      (trx) => insertThread(trx, path, { title, status, metadata }),
+      (after) => ({ ...entryOf(path), after: shown(after) }),
+    )
     if (row !== undefined) return row
   } catch (error) {
     if (!isForeignKeyViolation(error)) throw error
@@ -93,11 +110,18 @@ export async function updateThread(
   ctx: AgentsContext,
   path: ThreadPath,
   { title, status, metadata }: ThreadInput,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<ThreadRow> {
   if (!isPath(path)) throw threadNotFound(path.threadId)
   demandFiniteNumbers('body.metadata', metadata)
-  const row = await updateThreadById(ctx.db, path, { title, status, metadata }, versions)
+  const changes = { title, status, metadata }
+  const row = await audited(
+    ctx,
+    act,
+    (trx) => updateThreadById(trx, path, changes, versions),
+    (after) => ({ ...entryOf(path), after: { ...shown(after), changed: namesOf(changes) } }),
+  )
   if (row !== undefined) return row
   throw missed(versions !== undefined && (await threadExists(ctx.db, path)), threadNotFound(path.threadId))
 }
@@ -106,9 +130,16 @@ export async function updateThread(
 export async function deleteThread(
   ctx: AgentsContext,
   path: ThreadPath,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<void> {
   if (!isPath(path)) throw threadNotFound(path.threadId)
-  if (await deleteThreadById(ctx.db, path, versions)) return
+  const deleted = await audited(
+    ctx,
+    act,
+    (trx) => deleteThreadById(trx, path, versions),
+    (before) => ({ ...entryOf(path), before }),
+  )
+  if (deleted !== undefined) return
   throw missed(versions !== undefined && (await threadExists(ctx.db, path)), threadNotFound(path.threadId))
 }

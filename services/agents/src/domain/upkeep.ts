@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { readTerms } from '../adapters/lancedb/embedding-table.ts'
 import { type Retrieval, tableNameOf } from '../adapters/lancedb/retrieval.ts'
 import { stateOf, type Use, upkeepFor } from '../adapters/upkeep/state.ts'
-import type { Tidier } from '../adapters/upkeep/tidier.ts'
+import type { UpkeepWorker } from '../adapters/upkeep/upkeep-worker.ts'
 import type { AgentsDb } from '../queries/tables.ts'
 import {
   type Lease,
@@ -29,7 +29,7 @@ import type { Vocabulary } from './keyword/vocabulary.ts'
 export interface UpkeepDeps {
   readonly db: AgentsDb
   readonly retrieval: Retrieval
-  readonly tidier: Tidier
+  readonly worker: UpkeepWorker
   readonly vocabulary: Vocabulary
   readonly log: Logger
   /** For tests. */
@@ -184,7 +184,7 @@ export class Upkeep {
     this.#isClosed = true
     for (const { timer } of this.#watched.values()) clearTimeout(timer)
     this.#watched.clear()
-    await this.#deps.tidier.close()
+    await this.#deps.worker.close()
     await Promise.allSettled(this.#looks)
     await this.#sweeping
   }
@@ -240,7 +240,7 @@ export class Upkeep {
     let deletions = 0
     let isSeenTo = false
     try {
-      done = await this.#tidy(key, lease, use)
+      done = await this.#maintain(key, lease, use)
       deletions = await this.#forgetWords(key, lease)
       isSeenTo = use === 'resting'
     } finally {
@@ -252,13 +252,13 @@ export class Upkeep {
     return true
   }
 
-  async #tidy(key: StoreKey, lease: Lease, use: Use): Promise<{ builtRows: number; hasRun: boolean }> {
+  async #maintain(key: StoreKey, lease: Lease, use: Use): Promise<{ builtRows: number; hasRun: boolean }> {
     const table = await this.#deps.retrieval.find(key)
     if (table === undefined) return { builtRows: lease.built_rows, hasRun: false }
     const state = await stateOf(table)
     const upkeep = upkeepFor(state, lease.built_rows, use)
     if (upkeep === 'nothing' && !lease.prune_is_due) return { builtRows: lease.built_rows, hasRun: false }
-    const { builtRows } = await this.#deps.tidier.tidy({
+    const { builtRows } = await this.#deps.worker.run({
       tableName: tableNameOf(key),
       upkeep,
       isUrgent: upkeep === 'rebuild' && !state.hasVectorIndex,

@@ -1,6 +1,8 @@
+import type { Act, AuditChange } from '@atrium/access'
 import { isForeignKeyViolation } from '@atrium/kernel/db'
 import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import { isUuid, newId } from '@atrium/kernel/ids'
+import type { AgentsContext } from '../context.ts'
 import type { ListQuery } from '../contract/common.ts'
 import type { VectorStoreChanges, VectorStoreInput } from '../contract/vector-stores.ts'
 import { missed, spaceNotFound, storeNotFound } from '../errors.ts'
@@ -15,7 +17,7 @@ import {
   updateVectorStoreById,
   type VectorStoreRow,
 } from '../queries/vector-stores.ts'
-import type { AgentsContext } from './context.ts'
+import { audited, namesOf } from './audited.ts'
 import { embeddingModelOf } from './embedding-models.ts'
 import { isLanguage, LANGUAGES } from './keyword/analyse.ts'
 import { demandFiniteNumbers } from './stored-json.ts'
@@ -25,6 +27,21 @@ export interface CountedStore {
   readonly row: VectorStoreRow
   readonly embeddingCount: number
 }
+
+const entryOf = ({ spaceId, vectorStoreId }: StoreKey): AuditChange => ({
+  spaceId,
+  resourceType: 'vectorStore',
+  resourceId: vectorStoreId,
+})
+
+/** A store as the audit log shows it. */
+const shown = ({ name, embedding_model, embedding_dimension, language, version }: VectorStoreRow) => ({
+  name,
+  embedding_model,
+  embedding_dimension,
+  language,
+  version,
+})
 
 const DEFAULTS = { chunkSize: 1000, chunkOverlap: 200 }
 
@@ -48,40 +65,44 @@ function demandOverlap(chunkSize: number, chunkOverlap: number): void {
 }
 
 /**
- * @param creator who makes it, where the body does not say
+ * @param act also says who makes it, where the body does not
  * @throws AppError 400, 404 when the space goes at this moment
  */
 export async function createVectorStore(
   ctx: AgentsContext,
   spaceId: string,
   input: VectorStoreInput,
-  creator: Author,
+  act: Act,
 ): Promise<VectorStoreRow> {
-  const { metadata = {}, chunkSize = DEFAULTS.chunkSize, createdBy = creator } = input
+  const { metadata = {}, chunkSize = DEFAULTS.chunkSize, createdBy = act } = input
   // An overlap that nobody named follows a small chunk size.
   const chunkOverlap = input.chunkOverlap ?? Math.min(DEFAULTS.chunkOverlap, Math.floor(chunkSize / 5))
   demandFiniteNumbers('body.metadata', metadata)
   demandOverlap(chunkSize, chunkOverlap)
   const { model, dimension } = embeddingModelOf(input.embeddingModel, input.embeddingDimension)
-  try {
-    return await insertVectorStore(
-      ctx.db,
-      { spaceId, vectorStoreId: newId() },
-      {
-        name: input.name,
-        description: input.description,
-        embeddingModel: model,
-        embeddingDimension: dimension,
-        chunkSize,
-        chunkOverlap,
-        createdBy: authorOf(createdBy),
-        metadata,
-        language: languageIn(metadata) ?? 'english',
-      },
-    )
-  } catch (error) {
-    throw isForeignKeyViolation(error) ? spaceNotFound(spaceId) : error
+  const key = { spaceId, vectorStoreId: newId() }
+  const store = {
+    name: input.name,
+    description: input.description,
+    embeddingModel: model,
+    embeddingDimension: dimension,
+    chunkSize,
+    chunkOverlap,
+    createdBy: authorOf(createdBy),
+    metadata,
+    language: languageIn(metadata) ?? 'english',
   }
+  const row = await audited(
+    ctx,
+    act,
+    (trx) => insertVectorStore(trx, key, store),
+    (after) => ({ ...entryOf(key), after: shown(after) }),
+  ).catch((error: unknown) => {
+    throw isForeignKeyViolation(error) ? spaceNotFound(spaceId) : error
+  })
+  // An insert without a conflict clause answers its row.
+  if (row === undefined) throw spaceNotFound(spaceId)
+  return row
 }
 
 /** @throws AppError 404 */
@@ -146,14 +167,14 @@ async function newLanguage(
 }
 
 /**
- * @param editor who changes it, where the body does not say
+ * @param act also says who changes it, where the body does not
  * @throws AppError 400, 404, 412
  */
 export async function updateVectorStore(
   ctx: AgentsContext,
   key: StoreKey,
   changes: VectorStoreChanges,
-  editor: Author,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<CountedStore> {
   demandFiniteNumbers('body.metadata', changes.metadata)
@@ -161,12 +182,12 @@ export async function updateVectorStore(
   const { name, description, chunkSize, chunkOverlap, metadata, updatedBy } = changes
   demandOverlap(chunkSize ?? store.chunk_size, chunkOverlap ?? store.chunk_overlap)
   const language = await whileThere(ctx, key, () => newLanguage(ctx, store, metadata))
-  const row = await updateVectorStoreById(
-    ctx.db,
-    key,
-    { name, description, chunkSize, chunkOverlap, metadata, language },
-    authorOf(updatedBy ?? editor),
-    versions,
+  const fields = { name, description, chunkSize, chunkOverlap, metadata, language }
+  const row = await audited(
+    ctx,
+    act,
+    (trx) => updateVectorStoreById(trx, key, fields, authorOf(updatedBy ?? act), versions),
+    (after) => ({ ...entryOf(key), after: { ...shown(after), changed: namesOf(fields) } }),
   )
   if (row !== undefined) {
     return whileThere(ctx, key, async () => ({ row, embeddingCount: await countEmbeddings(ctx, key) }))
@@ -175,7 +196,7 @@ export async function updateVectorStore(
   demandOverlap(chunkSize ?? now.chunk_size, chunkOverlap ?? now.chunk_overlap)
   if (versions !== undefined) throw preconditionFailed()
   // Somebody else's sizes were in the way, and no longer are.
-  return updateVectorStore(ctx, key, changes, editor, versions)
+  return updateVectorStore(ctx, key, changes, act, versions)
 }
 
 /**
@@ -186,10 +207,17 @@ export async function updateVectorStore(
 export async function deleteVectorStore(
   ctx: AgentsContext,
   key: StoreKey,
+  act: Act,
   versions: readonly number[] | undefined,
 ): Promise<void> {
   if (!isUuid(key.vectorStoreId)) throw storeNotFound(key.vectorStoreId)
-  if (!(await markVectorStoreDeleting(ctx.db, key, versions))) {
+  const deleting = await audited(
+    ctx,
+    act,
+    (trx) => markVectorStoreDeleting(trx, key, versions),
+    (before) => ({ ...entryOf(key), before: shown(before) }),
+  )
+  if (deleting === undefined) {
     const isThere = versions !== undefined && (await selectVectorStore(ctx.db, key)) !== undefined
     throw missed(isThere, storeNotFound(key.vectorStoreId))
   }

@@ -1,5 +1,5 @@
-import { type RawBuilder, type Selectable, sql } from '@atrium/kernel/db'
-import { given, touched } from './changes.ts'
+import { type RawBuilder, type Selectable, sql, withoutUndefined } from '@atrium/kernel/db'
+import { touched } from './changes.ts'
 import { jsonb, nullableJsonb, optionalJsonb } from './json.ts'
 import { countRows, type Listing, type Paging, readInBatches } from './listing.ts'
 import { metadataMatches } from './metadata-match.ts'
@@ -83,7 +83,7 @@ export async function updateAgentById(
   return db
     .updateTable('agents.agents')
     .set({
-      ...given({
+      ...withoutUndefined({
         name: fields.name,
         instructions: fields.instructions,
         description: fields.description,
@@ -103,28 +103,28 @@ export async function updateAgentById(
     .executeTakeFirst()
 }
 
-/** Deletes an agent with its threads and their messages. @returns whether there was one of these versions */
+/** Deletes an agent with its threads and their messages. @returns undefined when there was none of these versions */
 export async function deleteAgentById(
   db: AgentsDb,
   spaceId: string,
   agentId: string,
   versions: readonly number[] | undefined,
-): Promise<boolean> {
-  const row = await db
+): Promise<Pick<AgentRow, 'name' | 'model' | 'version'> | undefined> {
+  return db
     .deleteFrom('agents.agents')
     .where('space_id', '=', spaceId)
     .where('agent_id', '=', agentId)
     .$if(versions !== undefined, (query) => query.where('version', 'in', versions ?? []))
-    .returning('agent_id')
+    .returning(['name', 'model', 'version'])
     .executeTakeFirst()
-  return row !== undefined
 }
 
 /** Letters of either case sort as one. */
-const folded = (column: string): RawBuilder<unknown> => sql`lower(${sql.ref(column)})`
+/** In Unicode's order, whatever the database's own, with letters of either case as one. */
+const folded = (column: string): RawBuilder<unknown> => sql`lower(${sql.ref(column)} COLLATE "und-x-icu")`
 
-/** What agents can be sorted by, by the item's field. */
-export const AGENT_SORT_KEYS: Readonly<Record<string, RawBuilder<unknown>>> = {
+/** By the item’s field; the contract offers these. */
+const SORTABLE = {
   agentId: sql.ref('agent_id'),
   name: folded('name'),
   instructions: folded('instructions'),
@@ -141,8 +141,8 @@ const SEARCHED = ['name', 'instructions', 'description', 'model', 'provider', 'o
 export interface AgentSelection {
   readonly search?: string | undefined
   readonly metadata?: JsonObject | undefined
-  /** A key of `AGENT_SORT_KEYS`; the order of creation by default. */
-  readonly sortBy?: string | undefined
+  /** The order of creation by default. */
+  readonly sortBy?: keyof typeof SORTABLE | undefined
   readonly sortOrder?: 'asc' | 'desc' | undefined
 }
 
@@ -158,7 +158,7 @@ function listingOf(
       ...(search === '' ? [] : [sql`(${sql.join(found, sql` OR `)})`]),
       ...metadataMatches(sql`metadata`, metadata),
     ],
-    key: AGENT_SORT_KEYS[sortBy ?? 'createdAt'] ?? sql.ref('created_at'),
+    key: SORTABLE[sortBy ?? 'createdAt'],
     id: sql.ref('agent_id'),
     direction: sortOrder,
   }

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from '@atrium/kernel/db'
-import { pageRequest } from '@atrium/kernel/http'
+import { LIST_BATCH_BYTES, pageRequest } from '@atrium/kernel/lists'
 import type { AgentsDb } from './tables.ts'
 
 /** What a list reads, in which order. */
@@ -21,8 +21,6 @@ export interface Paging {
 }
 
 const BATCH_ROWS = 500
-/** One row more than fits is still read, so a batch holds this much and a largest row at most. */
-const BATCH_BYTES = 2_000_000
 
 interface Read {
   readonly cursor_key: string
@@ -79,7 +77,7 @@ async function readBatch<Row extends object>(
           FROM ${table} WHERE ${and(conditions)} ORDER BY ${order} LIMIT ${take} OFFSET ${offset}
       ) AS found
     ) AS weighed
-     WHERE weight - size < ${BATCH_BYTES} ORDER BY place`.execute(db)
+     WHERE weight - size < ${LIST_BATCH_BYTES} ORDER BY place`.execute(db)
   return rows
 }
 

@@ -1,5 +1,5 @@
-import { type Selectable, sql } from '@atrium/kernel/db'
-import { given, nextVersion } from './changes.ts'
+import { type Selectable, sql, withoutUndefined } from '@atrium/kernel/db'
+import { nextVersion } from './changes.ts'
 import { jsonb, nullableJsonb, optionalJsonb } from './json.ts'
 import { type Paging, readInBatches } from './listing.ts'
 import { metadataMatches } from './metadata-match.ts'
@@ -67,7 +67,10 @@ export async function updateMessageById(
   return db
     .updateTable('agents.messages')
     .set({
-      ...given({ content: optionalJsonb(fields.content), metadata: optionalJsonb(fields.metadata) }),
+      ...withoutUndefined({
+        content: optionalJsonb(fields.content),
+        metadata: optionalJsonb(fields.metadata),
+      }),
       ...nextVersion(),
     })
     .where('space_id', '=', path.spaceId)
@@ -81,36 +84,34 @@ export async function updateMessageById(
 
 /**
  * Deletes a message and sets its thread's last_message_at back to the newest that is left.
- * @returns whether there was one of these versions
+ * @returns undefined when there was none of these versions
  */
 export async function deleteMessageById(
-  db: AgentsDb,
+  trx: AgentsDb,
   path: MessagePath,
   versions: readonly number[] | undefined,
-): Promise<boolean> {
+): Promise<Pick<MessageRow, 'role' | 'version'> | undefined> {
   const { spaceId, agentId, threadId, messageId } = path
-  return db.transaction().execute(async (trx) => {
-    // The next statement sees every message that was added before the row was ours, and none comes while it is.
-    await sql`SELECT FROM agents.threads
+  // The next statement sees every message that was added before the row was ours, and none comes while it is.
+  await sql`SELECT FROM agents.threads
       WHERE space_id = ${spaceId} AND thread_id = ${threadId} AND agent_id = ${agentId} FOR NO KEY UPDATE`.execute(
-      trx,
-    )
-    const ofVersion = versions === undefined ? sql`true` : sql`version = ANY (${[...versions]}::int[])`
-    const { rows } = await sql<{ deleted: number }>`
+    trx,
+  )
+  const ofVersion = versions === undefined ? sql`true` : sql`version = ANY (${[...versions]}::int[])`
+  const { rows } = await sql<Pick<MessageRow, 'role' | 'version'>>`
       WITH gone AS (
         DELETE FROM agents.messages
          WHERE space_id = ${spaceId} AND thread_id = ${threadId} AND message_id = ${messageId}
            AND ${inThread(path)} AND ${ofVersion}
-        RETURNING message_id
+        RETURNING role, version
       ), thread AS (
         UPDATE agents.threads SET last_message_at = (
           SELECT max(created_at) FROM agents.messages
            WHERE space_id = ${spaceId} AND thread_id = ${threadId} AND message_id <> ${messageId})
          WHERE space_id = ${spaceId} AND thread_id = ${threadId} AND EXISTS (SELECT FROM gone)
       )
-      SELECT count(*) AS deleted FROM gone`.execute(trx)
-    return rows[0]?.deleted === 1
-  })
+      SELECT role, version FROM gone`.execute(trx)
+  return rows[0]
 }
 
 export interface MessageSelection {

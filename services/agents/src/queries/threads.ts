@@ -1,5 +1,5 @@
-import { type Selectable, sql } from '@atrium/kernel/db'
-import { given, touched } from './changes.ts'
+import { type Selectable, sql, withoutUndefined } from '@atrium/kernel/db'
+import { touched } from './changes.ts'
 import { jsonb, optionalJsonb } from './json.ts'
 import { type Paging, readInBatches } from './listing.ts'
 import { metadataMatches } from './metadata-match.ts'
@@ -62,7 +62,11 @@ export async function updateThreadById(
   return db
     .updateTable('agents.threads')
     .set({
-      ...given({ title: fields.title, status: fields.status, metadata: optionalJsonb(fields.metadata) }),
+      ...withoutUndefined({
+        title: fields.title,
+        status: fields.status,
+        metadata: optionalJsonb(fields.metadata),
+      }),
       ...touched(),
     })
     .where('space_id', '=', spaceId)
@@ -73,21 +77,20 @@ export async function updateThreadById(
     .executeTakeFirst()
 }
 
-/** Deletes a thread with its messages. @returns whether there was one of these versions */
+/** Deletes a thread with its messages. @returns undefined when there was none of these versions */
 export async function deleteThreadById(
   db: AgentsDb,
   { spaceId, agentId, threadId }: ThreadPath,
   versions: readonly number[] | undefined,
-): Promise<boolean> {
-  const row = await db
+): Promise<Pick<ThreadRow, 'status' | 'version'> | undefined> {
+  return db
     .deleteFrom('agents.threads')
     .where('space_id', '=', spaceId)
     .where('thread_id', '=', threadId)
     .where('agent_id', '=', agentId)
     .$if(versions !== undefined, (query) => query.where('version', 'in', versions ?? []))
-    .returning('thread_id')
+    .returning(['status', 'version'])
     .executeTakeFirst()
-  return row !== undefined
 }
 
 export interface ThreadSelection {

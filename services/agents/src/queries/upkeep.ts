@@ -1,4 +1,4 @@
-import { sql } from '@atrium/kernel/db'
+import { type Kysely, sql } from '@atrium/kernel/db'
 import type { AgentsDb } from './tables.ts'
 import type { StoreKey } from './vector-stores.ts'
 
@@ -136,4 +136,19 @@ export async function retrievalOwner(db: AgentsDb): Promise<string> {
   await sql`INSERT INTO agents.retrieval_owner DEFAULT VALUES ON CONFLICT DO NOTHING`.execute(db)
   const { rows } = await sql<{ owner: string }>`SELECT owner FROM agents.retrieval_owner`.execute(db)
   return rows[0]?.owner as string
+}
+
+/**
+ * For a database that was restored from a backup, whose embeddings may be a little newer than its rows.
+ * @param deleted stores that were deleted while the backup was made: their embeddings may be missing
+ */
+export async function agentsRestored(db: Kysely<unknown>, deleted: readonly string[]): Promise<void> {
+  await sql`
+    UPDATE agents.vector_stores SET status = 'deleting' WHERE vector_store_id = ANY (${[...deleted]}::uuid[])`.execute(
+    db,
+  )
+  // More deletions than any store has rows let upkeep make the list of its words anew.
+  await sql`
+    UPDATE agents.vector_store_upkeep
+       SET dirty_since = now(), deletions = 1000000000, leased_until = NULL, holder = NULL`.execute(db)
 }

@@ -1,5 +1,5 @@
-import { type Selectable, sql } from '@atrium/kernel/db'
-import { given, touched } from './changes.ts'
+import { type Selectable, sql, withoutUndefined } from '@atrium/kernel/db'
+import { touched } from './changes.ts'
 import { jsonb, nullableJsonb, optionalJsonb } from './json.ts'
 import { type Paging, readInBatches } from './listing.ts'
 import type { AgentsDb, Author, JsonObject, VectorStoresTable } from './tables.ts'
@@ -87,7 +87,7 @@ export async function updateVectorStoreById(
   return db
     .updateTable('agents.vector_stores')
     .set({
-      ...given({
+      ...withoutUndefined({
         name: fields.name,
         description: fields.description,
         chunk_size: fields.chunkSize,
@@ -107,22 +107,21 @@ export async function updateVectorStoreById(
     .executeTakeFirst()
 }
 
-/** Hides a store from everybody. @returns whether there was one of these versions */
+/** Hides a store from everybody. @returns undefined when there was none of these versions */
 export async function markVectorStoreDeleting(
   db: AgentsDb,
   key: StoreKey,
   versions: readonly number[] | undefined,
-): Promise<boolean> {
-  const row = await db
+): Promise<VectorStoreRow | undefined> {
+  return db
     .updateTable('agents.vector_stores')
     .set({ status: 'deleting', ...touched() })
     .where('space_id', '=', key.spaceId)
     .where('vector_store_id', '=', key.vectorStoreId)
     .where('status', '=', 'active')
     .$if(versions !== undefined, (query) => query.where('version', 'in', versions ?? []))
-    .returning('vector_store_id')
+    .returningAll()
     .executeTakeFirst()
-  return row !== undefined
 }
 
 /**

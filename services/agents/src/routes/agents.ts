@@ -1,5 +1,14 @@
-import { actorOf, callerOf } from '@atrium/access'
-import { ifMatchVersions, pageRequest, paginationOf, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf } from '@atrium/access'
+import {
+  ifMatchVersions,
+  optionalBody,
+  pageRequest,
+  paginationOf,
+  type ServiceScope,
+  setEtag,
+  withEtag,
+} from '@atrium/kernel/http'
+import type { AgentsContext } from '../context.ts'
 import {
   Agent,
   AgentChanges,
@@ -13,7 +22,6 @@ import {
 } from '../contract/agents.ts'
 import {
   bodyErrors,
-  emptyBody,
   errors,
   MetadataQuery,
   NoContent,
@@ -22,7 +30,6 @@ import {
   streamed,
 } from '../contract/common.ts'
 import { createAgent, deleteAgent, getAgent, listAgents, queryAgents, updateAgent } from '../domain/agents.ts'
-import type { AgentsContext } from '../domain/context.ts'
 import type { AgentRow } from '../queries/agents.ts'
 import { sendArray, sendPage, timestamp } from './answers.ts'
 import type { AgentsGuard } from './guard.ts'
@@ -64,10 +71,16 @@ function agentCollection(scope: ServiceScope, ctx: AgentsContext, guard: AgentsG
       params: SpaceParams,
       querystring: AgentCreationQuery,
       body: AgentInput,
-      response: { 201: CreatedAgent, ...bodyErrors, ...spaceErrors },
+      response: { 201: withEtag(CreatedAgent), ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {
-      const row = await createAgent(ctx, request.params.spaceId, request.query.model, request.body)
+      const row = await createAgent(
+        ctx,
+        request.params.spaceId,
+        request.query.model,
+        request.body,
+        actOf(request),
+      )
       setEtag(reply, row.version)
       return reply.code(201).send({ agentId: row.agent_id, spaceId: row.space_id })
     },
@@ -94,13 +107,12 @@ function agentQuery(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard)
     method: 'QUERY',
     url: path,
     ...guard('queryAgents'),
-    preValidation: emptyBody,
     schema: {
       tags,
       summary: 'Find the agents of a space by their metadata',
       params: SpaceParams,
       querystring: AgentPageQuery,
-      body: MetadataQuery,
+      body: optionalBody(MetadataQuery),
       response: { 200: AgentPage, ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {
@@ -119,7 +131,7 @@ function oneAgent(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): 
       tags,
       summary: 'Get an agent',
       params: AgentParams,
-      response: { 200: Agent, ...spaceErrors },
+      response: { 200: withEtag(Agent), ...spaceErrors },
     },
     handler: async (request, reply) => {
       const row = await getAgent(ctx, request.params.spaceId, request.params.agentId)
@@ -137,12 +149,18 @@ function oneAgent(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): 
       summary: 'Change the given fields of an agent',
       params: AgentParams,
       body: AgentChanges,
-      response: { 200: Agent, ...bodyErrors, ...errors(403, 404, 412) },
+      response: { 200: withEtag(Agent), ...bodyErrors, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
       const { spaceId, agentId } = request.params
-      const editor = actorOf(callerOf(request))
-      const row = await updateAgent(ctx, spaceId, agentId, request.body, editor, ifMatchVersions(request))
+      const row = await updateAgent(
+        ctx,
+        spaceId,
+        agentId,
+        request.body,
+        actOf(request),
+        ifMatchVersions(request),
+      )
       setEtag(reply, row.version)
       return present(row)
     },
@@ -159,7 +177,13 @@ function oneAgent(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): 
       response: { 204: NoContent, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
-      await deleteAgent(ctx, request.params.spaceId, request.params.agentId, ifMatchVersions(request))
+      await deleteAgent(
+        ctx,
+        request.params.spaceId,
+        request.params.agentId,
+        actOf(request),
+        ifMatchVersions(request),
+      )
       return reply.code(204).send(null)
     },
   })

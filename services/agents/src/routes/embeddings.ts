@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import { actOf } from '@atrium/access'
 import { type ServiceScope, streamJsonBodies } from '@atrium/kernel/http'
 import Type from 'typebox'
 import type { EmbeddingRow } from '../adapters/lancedb/embedding-table.ts'
+import type { AgentsContext } from '../context.ts'
 import { bodyErrors, errors, spaceErrors, streamed } from '../contract/common.ts'
 import {
   DeletedEmbeddings,
@@ -12,7 +14,6 @@ import {
 } from '../contract/embeddings.ts'
 import { StoreParams } from '../contract/vector-stores.ts'
 import { begun } from '../domain/begun.ts'
-import type { AgentsContext } from '../domain/context.ts'
 import { createEmbeddings, deleteEmbeddings, listEmbeddings } from '../domain/embeddings.ts'
 import { sendArray, timestamp } from './answers.ts'
 import type { AgentsGuard } from './guard.ts'
@@ -56,7 +57,7 @@ function createBatch(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard
       response: { 201: Type.Unsafe<string>(Type.Array(Embedding)), ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {
-      const answer = await createEmbeddings(ctx, request.params, request.body, timestamp)
+      const answer = await createEmbeddings(ctx, request.params, request.body, actOf(request), timestamp)
       return reply.code(201).type('application/json; charset=utf-8').serializer(asItIs).send(answer)
     },
   })
@@ -94,7 +95,7 @@ function listAndDelete(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGua
       response: { 200: DeletedEmbeddings, ...bodyErrors, ...spaceErrors },
     },
     handler: async (request) => ({
-      deleted: await deleteEmbeddings(ctx, request.params, request.body),
+      deleted: await deleteEmbeddings(ctx, request.params, request.body, actOf(request)),
       vectorStoreId: request.params.vectorStoreId,
     }),
   })

@@ -1,8 +1,8 @@
-import { createGuard, type GuardDeps } from '@atrium/access'
+import { createGuard, type GuardDeps, type RateLimits } from '@atrium/access'
 import type { ServiceScope } from '@atrium/kernel/http'
 import { isUuid } from '@atrium/kernel/ids'
 import { agentsAccess } from '../access.ts'
-import type { AgentsContext } from '../domain/context.ts'
+import type { AgentsContext } from '../context.ts'
 import { agentRoutes } from './agents.ts'
 import { embeddingRoutes } from './embeddings.ts'
 import { messageRoutes } from './messages.ts'
@@ -25,8 +25,9 @@ export async function agentsRoutes(
   scope: ServiceScope,
   ctx: AgentsContext,
   access: GuardDeps,
+  limits: RateLimits,
 ): Promise<void> {
-  const guard = createGuard(agentsAccess, access)
+  const guard = createGuard(agentsAccess, access, limits)
   // The database takes UUIDs in any case; names of files and of what is cached are text.
   scope.addHook('onRequest', async ({ params }) => lowerIds(params as Record<string, string>))
   modelRoutes(scope, ctx, guard)

@@ -1,7 +1,8 @@
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf } from '@atrium/access'
+import { ifMatchVersions, optionalBody, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
+import type { AgentsContext } from '../context.ts'
 import {
   bodyErrors,
-  emptyBody,
   errors,
   ListQuery,
   MetadataQuery,
@@ -19,7 +20,6 @@ import {
   type Usage,
 } from '../contract/messages.ts'
 import { ThreadParams } from '../contract/threads.ts'
-import type { AgentsContext } from '../domain/context.ts'
 import {
   createMessage,
   deleteMessage,
@@ -63,10 +63,10 @@ function messageCreation(scope: ServiceScope, ctx: AgentsContext, guard: AgentsG
       summary: 'Add a message to a thread',
       params: ThreadParams,
       body: MessageInput,
-      response: { 201: Message, ...bodyErrors, ...spaceErrors },
+      response: { 201: withEtag(Message), ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {
-      const row = await createMessage(ctx, request.params, request.body)
+      const row = await createMessage(ctx, request.params, request.body, actOf(request))
       setEtag(reply, row.version)
       return reply.code(201).send(present(row))
     },
@@ -93,13 +93,12 @@ function messageLists(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuar
     method: 'QUERY',
     url: path,
     ...guard('queryMessages'),
-    preValidation: emptyBody,
     schema: {
       tags,
       summary: 'Find the messages of a thread by their metadata',
       params: ThreadParams,
       querystring: ListQuery,
-      body: MetadataQuery,
+      body: optionalBody(MetadataQuery),
       response: { 200: streamed(Message), ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {
@@ -118,7 +117,7 @@ function oneMessage(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard)
       tags,
       summary: 'Get a message',
       params: MessageParams,
-      response: { 200: Message, ...spaceErrors },
+      response: { 200: withEtag(Message), ...spaceErrors },
     },
     handler: async (request, reply) => {
       const row = await getMessage(ctx, request.params)
@@ -136,10 +135,16 @@ function oneMessage(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard)
       summary: 'Change the content or the metadata of a message',
       params: MessageParams,
       body: MessageChanges,
-      response: { 200: Message, ...bodyErrors, ...errors(403, 404, 412) },
+      response: { 200: withEtag(Message), ...bodyErrors, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
-      const row = await updateMessage(ctx, request.params, request.body, ifMatchVersions(request))
+      const row = await updateMessage(
+        ctx,
+        request.params,
+        request.body,
+        actOf(request),
+        ifMatchVersions(request),
+      )
       setEtag(reply, row.version)
       return present(row)
     },
@@ -156,7 +161,7 @@ function oneMessage(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard)
       response: { 204: NoContent, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
-      await deleteMessage(ctx, request.params, ifMatchVersions(request))
+      await deleteMessage(ctx, request.params, actOf(request), ifMatchVersions(request))
       return reply.code(204).send(null)
     },
   })

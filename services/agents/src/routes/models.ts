@@ -1,8 +1,8 @@
 import type { ServiceScope } from '@atrium/kernel/http'
 import Type from 'typebox'
+import type { AgentsContext } from '../context.ts'
 import { errors } from '../contract/common.ts'
 import { Model } from '../contract/models.ts'
-import type { AgentsContext } from '../domain/context.ts'
 import type { AgentsGuard } from './guard.ts'
 
 export function modelRoutes(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): void {

@@ -1,5 +1,6 @@
 import type { ServiceScope } from '@atrium/kernel/http'
 import type { TSchema } from 'typebox'
+import type { AgentsContext } from '../context.ts'
 import { bodyErrors, spaceErrors } from '../contract/common.ts'
 import {
   Evaluation,
@@ -12,7 +13,6 @@ import {
   VectorSearchInput,
 } from '../contract/search.ts'
 import { StoreParams } from '../contract/vector-stores.ts'
-import type { AgentsContext } from '../domain/context.ts'
 import { evaluateSearch } from '../domain/search/evaluate.ts'
 import type { Found } from '../domain/search/found.ts'
 import { hybridSearch, keywordFilterSearch, keywordSearch, vectorSearch } from '../domain/search/search.ts'

@@ -1,8 +1,9 @@
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf } from '@atrium/access'
+import { ifMatchVersions, optionalBody, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
+import type { AgentsContext } from '../context.ts'
 import { AgentParams } from '../contract/agents.ts'
 import {
   bodyErrors,
-  emptyBody,
   errors,
   ListQuery,
   MetadataQuery,
@@ -10,14 +11,7 @@ import {
   spaceErrors,
   streamed,
 } from '../contract/common.ts'
-import {
-  OptionalThreadInput,
-  Thread,
-  ThreadInput,
-  ThreadListQuery,
-  ThreadParams,
-} from '../contract/threads.ts'
-import type { AgentsContext } from '../domain/context.ts'
+import { Thread, ThreadInput, ThreadListQuery, ThreadParams } from '../contract/threads.ts'
 import {
   createThread,
   deleteThread,
@@ -56,16 +50,21 @@ function threadCreation(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGu
     method: 'POST',
     url: path,
     ...guard('createThread'),
-    preValidation: emptyBody,
     schema: {
       tags,
       summary: 'Begin a thread of an agent',
       params: AgentParams,
-      body: OptionalThreadInput,
-      response: { 201: Thread, ...bodyErrors, ...spaceErrors },
+      body: optionalBody(ThreadInput),
+      response: { 201: withEtag(Thread), ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {
-      const row = await createThread(ctx, request.params.spaceId, request.params.agentId, request.body ?? {})
+      const row = await createThread(
+        ctx,
+        request.params.spaceId,
+        request.params.agentId,
+        request.body ?? {},
+        actOf(request),
+      )
       setEtag(reply, row.version)
       return reply.code(201).send(present(row))
     },
@@ -95,13 +94,12 @@ function threadLists(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard
     method: 'QUERY',
     url: path,
     ...guard('queryThreads'),
-    preValidation: emptyBody,
     schema: {
       tags,
       summary: 'Find the threads of an agent by their metadata',
       params: AgentParams,
       querystring: ListQuery,
-      body: MetadataQuery,
+      body: optionalBody(MetadataQuery),
       response: { 200: streamed(Thread), ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {
@@ -121,7 +119,7 @@ function oneThread(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard):
       tags,
       summary: 'Get a thread',
       params: ThreadParams,
-      response: { 200: Thread, ...spaceErrors },
+      response: { 200: withEtag(Thread), ...spaceErrors },
     },
     handler: async (request, reply) => {
       const row = await getThread(ctx, request.params)
@@ -139,10 +137,16 @@ function oneThread(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard):
       summary: 'Change the given fields of a thread',
       params: ThreadParams,
       body: ThreadInput,
-      response: { 200: Thread, ...bodyErrors, ...errors(403, 404, 412) },
+      response: { 200: withEtag(Thread), ...bodyErrors, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
-      const row = await updateThread(ctx, request.params, request.body, ifMatchVersions(request))
+      const row = await updateThread(
+        ctx,
+        request.params,
+        request.body,
+        actOf(request),
+        ifMatchVersions(request),
+      )
       setEtag(reply, row.version)
       return present(row)
     },
@@ -159,7 +163,7 @@ function oneThread(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard):
       response: { 204: NoContent, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
-      await deleteThread(ctx, request.params, ifMatchVersions(request))
+      await deleteThread(ctx, request.params, actOf(request), ifMatchVersions(request))
       return reply.code(204).send(null)
     },
   })

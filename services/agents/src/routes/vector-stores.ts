@@ -1,5 +1,6 @@
-import { actorOf, callerOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf } from '@atrium/access'
+import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
+import type { AgentsContext } from '../context.ts'
 import { bodyErrors, errors, ListQuery, SpaceParams, spaceErrors, streamed } from '../contract/common.ts'
 import {
   DeletedVectorStore,
@@ -9,7 +10,6 @@ import {
   VectorStoreChanges,
   VectorStoreInput,
 } from '../contract/vector-stores.ts'
-import type { AgentsContext } from '../domain/context.ts'
 import {
   type CountedStore,
   createVectorStore,
@@ -59,11 +59,10 @@ function storeCollection(scope: ServiceScope, ctx: AgentsContext, guard: AgentsG
       summary: 'Create a vector store',
       params: SpaceParams,
       body: VectorStoreInput,
-      response: { 201: VectorStore, ...bodyErrors, ...spaceErrors },
+      response: { 201: withEtag(VectorStore), ...bodyErrors, ...spaceErrors },
     },
     handler: async (request, reply) => {
-      const creator = actorOf(callerOf(request))
-      const row = await createVectorStore(ctx, request.params.spaceId, request.body, creator)
+      const row = await createVectorStore(ctx, request.params.spaceId, request.body, actOf(request))
       setEtag(reply, row.version)
       return reply.code(201).send(present({ row, embeddingCount: 0 }))
     },
@@ -97,7 +96,7 @@ function oneStore(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): 
       tags,
       summary: 'Get a vector store',
       params: StoreParams,
-      response: { 200: VectorStore, ...spaceErrors },
+      response: { 200: withEtag(VectorStore), ...spaceErrors },
     },
     handler: async (request, reply) => {
       const store = await getVectorStore(ctx, request.params)
@@ -115,12 +114,11 @@ function oneStore(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): 
       summary: 'Change the given fields of a vector store',
       params: StoreParams,
       body: VectorStoreChanges,
-      response: { 200: VectorStore, ...bodyErrors, ...errors(403, 404, 412) },
+      response: { 200: withEtag(VectorStore), ...bodyErrors, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
-      const editor = actorOf(callerOf(request))
       const versions = ifMatchVersions(request)
-      const store = await updateVectorStore(ctx, request.params, request.body, editor, versions)
+      const store = await updateVectorStore(ctx, request.params, request.body, actOf(request), versions)
       setEtag(reply, store.row.version)
       return present(store)
     },
@@ -137,7 +135,7 @@ function oneStore(scope: ServiceScope, ctx: AgentsContext, guard: AgentsGuard): 
       response: { 200: DeletedVectorStore, ...errors(403, 404, 412) },
     },
     handler: async (request) => {
-      await deleteVectorStore(ctx, request.params, ifMatchVersions(request))
+      await deleteVectorStore(ctx, request.params, actOf(request), ifMatchVersions(request))
       return { vectorStoreId: request.params.vectorStoreId, deleted: true }
     },
   })

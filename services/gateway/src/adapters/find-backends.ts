@@ -61,10 +61,10 @@ const openAiAt = ({ name, baseUrl, apiKey }: ModelServer, env: Env): Backend =>
     name,
     baseUrl,
     apiKey,
-    connections: env.ATRIUM_GATEWAY_CONNECTIONS ?? 2048,
-    headersTimeoutMs: env.ATRIUM_GATEWAY_HEADERS_TIMEOUT_MS ?? 300_000,
-    idleTimeoutMs: env.ATRIUM_GATEWAY_IDLE_TIMEOUT_MS ?? 120_000,
-    totalTimeoutMs: env.ATRIUM_GATEWAY_TOTAL_TIMEOUT_MS ?? 1_800_000,
+    connections: env.ATRIUM_GATEWAY_CONNECTIONS,
+    headersTimeoutMs: env.ATRIUM_GATEWAY_HEADERS_TIMEOUT_MS,
+    idleTimeoutMs: env.ATRIUM_GATEWAY_IDLE_TIMEOUT_MS,
+    totalTimeoutMs: env.ATRIUM_GATEWAY_TOTAL_TIMEOUT_MS,
   })
 
 const availableAt = (server: ModelServer, backend: Backend): AvailableBackend => ({

@@ -32,7 +32,7 @@ type Env = EnvValues<typeof gatewayEnv>
 export function modelServers(env: Env, ownPort: number): ModelServers {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: address } = env
   if (apiKey !== undefined || address !== undefined) return configuredServer(address ?? OPENAI_URL, apiKey)
-  if (env.ATRIUM_PROBE_LOCAL_MODELS !== true || env.ATRIUM_SANDBOX === 'on') {
+  if (!env.ATRIUM_PROBE_LOCAL_MODELS || env.ATRIUM_SANDBOX === 'on') {
     return { canChange: false, list: async () => [] }
   }
   const search = createLocalSearch(portsOf(env.ATRIUM_LOCAL_MODEL_PORTS), ownPort)

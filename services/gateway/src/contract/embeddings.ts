@@ -1,5 +1,6 @@
+import { named } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { nullable } from './nullable.ts'
+import { nullable, oneOf } from './common.ts'
 
 const Token = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
 
@@ -13,28 +14,37 @@ export const EmbeddingsInput = Type.Union([
 export type EmbeddingsInput = Static<typeof EmbeddingsInput>
 
 /** The fields that the gateway checks; all others go to the backend as they came. */
-export const EmbeddingsRequest = Type.Object({
-  model: Type.String({ minLength: 1, maxLength: 256 }),
-  input: EmbeddingsInput,
-  dimensions: nullable(Type.Integer({ minimum: 1 })),
-  encoding_format: nullable(Type.Union([Type.Literal('float'), Type.Literal('base64')])),
-  user: nullable(Type.String()),
-})
+export const EmbeddingsRequest = named(
+  'EmbeddingsRequest',
+  Type.Object({
+    model: Type.String({ minLength: 1, maxLength: 256 }),
+    input: EmbeddingsInput,
+    dimensions: nullable(Type.Integer({ minimum: 1 })),
+    encoding_format: nullable(named('EncodingFormat', oneOf('float', 'base64'))),
+    user: nullable(Type.String()),
+  }),
+)
 export type EmbeddingsRequest = Static<typeof EmbeddingsRequest>
 
 /** The part of the answer that the gateway vouches for; backends add fields of their own. */
-export const EmbeddingsList = Type.Object({
-  object: Type.String(),
-  data: Type.Array(
-    Type.Object({
-      object: Type.String(),
-      index: Type.Integer(),
-      embedding: Type.Union([
-        Type.Array(Type.Number()),
-        Type.String({ description: 'With `encoding_format: base64`: 32-bit floats, little-endian' }),
-      ]),
-    }),
-  ),
-  model: Type.String(),
-  usage: Type.Optional(Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() })),
-})
+export const EmbeddingsList = named(
+  'EmbeddingsList',
+  Type.Object({
+    object: Type.String(),
+    data: Type.Array(
+      named(
+        'Embedding',
+        Type.Object({
+          object: Type.String(),
+          index: Type.Integer(),
+          embedding: Type.Union([
+            Type.Array(Type.Number()),
+            Type.String({ description: 'With `encoding_format: base64`: 32-bit floats, little-endian' }),
+          ]),
+        }),
+      ),
+    ),
+    model: Type.String(),
+    usage: Type.Optional(Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() })),
+  }),
+)

@@ -1,20 +1,24 @@
 import type { ChatCompletionRequest } from '../contract/chat-completions.ts'
 import type { EmbeddingsRequest } from '../contract/embeddings.ts'
 
-/** Says once that the caller went away. Lighter than an AbortSignal, which costs as much as the routing. */
-export class HangUp {
-  happened = false
+/** Cancelled once, when the caller goes away. Lighter than an AbortSignal, which costs as much as the routing. */
+export class Cancellation {
+  #isCancelled = false
   #listener: (() => void) | undefined
 
-  /** One listener: whoever serves the call at the moment. Called at once when it has happened already. */
-  listen(listener: () => void): void {
-    if (this.happened) listener()
+  get isCancelled(): boolean {
+    return this.#isCancelled
+  }
+
+  /** One listener: whoever serves the call at the moment. Called at once when it is cancelled already. */
+  onCancel(listener: () => void): void {
+    if (this.#isCancelled) listener()
     else this.#listener = listener
   }
 
-  happen(): void {
-    if (this.happened) return
-    this.happened = true
+  cancel(): void {
+    if (this.#isCancelled) return
+    this.#isCancelled = true
     this.#listener?.()
   }
 }
@@ -25,7 +29,7 @@ export interface Call<Request> {
   readonly raw: Buffer
   /** The same, parsed and checked. */
   readonly request: Request
-  readonly hangUp: HangUp
+  readonly cancellation: Cancellation
 }
 
 /** The same, to be served by one deployment. */

@@ -1,5 +1,5 @@
-import type { GatewayMetrics } from '../metrics.ts'
 import type { KeyHolder } from '../ports.ts'
+import type { GatewayMetrics } from './metrics.ts'
 import type { Deployment, ModelRoute } from './model-routing.ts'
 import type { Usage } from './price.ts'
 import type { Prompt, TokenCounter } from './token-counter.ts'

@@ -1,8 +1,8 @@
 import { AppError } from '@atrium/kernel/errors'
-import type { GatewayMetrics } from '../metrics.ts'
-import type { BackendAnswer, HangUp } from './backend.ts'
+import type { BackendAnswer, Cancellation } from './backend.ts'
 import type { Charge } from './charge.ts'
 import type { Circuits } from './circuits.ts'
+import type { GatewayMetrics } from './metrics.ts'
 import type { Deployment } from './model-routing.ts'
 
 /** A call that has taken this long already is not begun anew elsewhere. */
@@ -10,7 +10,7 @@ const FAILOVER_WITHIN_MS = 60_000
 
 /** What is asked of whichever deployment serves. */
 export interface Serving {
-  readonly hangUp: HangUp
+  readonly cancellation: Cancellation
   /** Undefined: the backend lacks the operation. @throws AppError when no usable answer came */
   serve(deployment: Deployment): Promise<BackendAnswer> | undefined
   /** The bill, should this deployment serve. */
@@ -77,7 +77,7 @@ async function tryOne(
     else circuits.succeeded(deployment)
     return { answer, deployment, charge, failed }
   } catch (error) {
-    if (serving.hangUp.happened) {
+    if (serving.cancellation.isCancelled) {
       charge.settle(await charge.estimate())
       return { error, failed: false }
     }

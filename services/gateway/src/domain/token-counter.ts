@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import type { ChatCompletionRequest } from '../contract/chat-completions.ts'
 
-/** Counting never delays an answer longer than this; then four characters count as a token. */
-const PATIENCE_MS = 2000
+/** Counting, the thread's start included, is given up after this long; then four characters count as a token. */
+const PATIENCE_MS = 10_000
 /** Text that waits to be counted, in characters, before the rule of thumb takes over. */
 const MAX_WAITING = 16 * 1024 * 1024
 /** What OpenAI's format adds to each message, and to the whole. */

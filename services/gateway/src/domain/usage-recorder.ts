@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isUnavailable } from '@atrium/kernel/errors'
 import { every } from '@atrium/kernel/lifecycle'
 import type { Logger } from '@atrium/kernel/log'
 import type { KeyHolder, UsageRow } from '../ports.ts'
@@ -77,7 +78,10 @@ export class UsageRecorder {
     this.#stop = every(
       FLUSH_EVERY_MS,
       () => this.flush(),
-      (err) => options.log.warn({ err }, 'usage could not be recorded; trying again'),
+      (err) => {
+        // The outage itself is logged where it is found.
+        if (!isUnavailable(err)) options.log.warn({ err }, 'usage could not be recorded; trying again')
+      },
     )
   }
 
@@ -218,6 +222,10 @@ export class UsageRecorder {
         await delay(BROKEN_MS)
         await this.#closeSegment()
       })
+    } catch (err) {
+      if (!isUnavailable(err)) throw err
+      const message = 'the database is away: the usage journal is left for the next process'
+      this.#options.log.warn({ err, folder: this.#options.folder, bytes: this.lagBytes }, message)
     } finally {
       this.#segment.close()
     }

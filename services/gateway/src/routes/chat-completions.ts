@@ -32,7 +32,7 @@ export function chatCompletionRoutes(scope: ServiceScope, context: GatewayContex
     // The body is checked by hand, since it must reach the backend as the bytes that came.
     validatorCompiler: () => () => true,
     handler: async (request, reply) => {
-      await createChatCompletion(context, request, reply)
+      await context.calls.add(createChatCompletion(context, request, reply))
       return reply
     },
   })
@@ -92,14 +92,14 @@ function relay(
   request: FastifyRequest,
   reply: FastifyReply,
   served: { answer: StreamedAnswer; charge: Charge; model: string; backend: string },
-): void {
+): Promise<void> {
   const { answer, charge, model, backend } = served
   reply.hijack()
   const response = reply.raw
   reply.headers(answer.headers).header('x-accel-buffering', 'no')
   response.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
   response.flushHeaders()
-  new StreamRelay({
+  const { charged } = new StreamRelay({
     response,
     stream: answer.stream,
     charge,
@@ -111,4 +111,5 @@ function relay(
       request.log.warn({ err: error, requestId: request.id, backend }, 'a streamed answer broke off')
     },
   })
+  return charged
 }

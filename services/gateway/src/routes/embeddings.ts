@@ -31,7 +31,7 @@ export function embeddingsRoutes(scope: ServiceScope, context: GatewayContext, g
     // The body is checked by hand, since it must reach the backend as the bytes that came.
     validatorCompiler: () => () => true,
     handler: async (request, reply) => {
-      await createEmbedding(context, request, reply)
+      await context.calls.add(createEmbedding(context, request, reply))
       return reply
     },
   })

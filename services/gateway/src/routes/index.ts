@@ -1,13 +1,15 @@
+import type { RateLimits } from '@atrium/access'
 import { type HttpServer, mountService } from '@atrium/kernel/http'
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { gatewayAccess } from '../access.ts'
 import type { GatewayContext } from '../context.ts'
+import { GatewayError } from '../contract/index.ts'
 import type { Region } from '../domain/catalogue.ts'
 import { formatError } from '../errors.ts'
 import type { KeyDirectory } from '../ports.ts'
 import { chatCompletionRoutes } from './chat-completions.ts'
 import { embeddingsRoutes } from './embeddings.ts'
-import { createKeyGuard, demandBudget, limitRate } from './key-guard.ts'
+import { createKeyGuard, demandBudget } from './key-guard.ts'
 import { modelRoutes } from './models.ts'
 import { keepRawBodies } from './request-body.ts'
 
@@ -28,12 +30,12 @@ export async function mountRegion(
   region: Region,
   context: GatewayContext,
   keys: KeyDirectory,
+  limits: RateLimits,
 ): Promise<void> {
-  const keyGuard = createKeyGuard(keys, region)
-  const limits = [demandBudget, limitRate(context.limiter, context.rateLimit)]
+  const keyGuard = createKeyGuard(keys, limits, region)
   const guard: RouteGuards = (operation) => {
     const { config, onRequest } = keyGuard(operation)
-    return { config, onRequest: [onRequest, ...limits] }
+    return { config, onRequest: [onRequest, demandBudget] }
   }
   const { prefix, title, where } = REGIONS[region]
   await mountService(app, {
@@ -42,6 +44,7 @@ export async function mountRegion(
     description: `${where}: one OpenAI-compatible interface to every model that the company has contracted.`,
     version: '1.0.0',
     formatError,
+    errorBody: GatewayError,
     routes(scope) {
       keepRawBodies(scope)
       modelRoutes(scope, context, guard)

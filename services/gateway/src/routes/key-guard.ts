@@ -1,10 +1,16 @@
-import { callerOf, createGuard, type Guard, type KeyPrincipal } from '@atrium/access'
-import { tooManyRequests } from '@atrium/kernel/errors'
+import {
+  callerOf,
+  createGuard,
+  type Guard,
+  type GuardDeps,
+  type KeyPrincipal,
+  type RateLimit,
+  type RateLimits,
+} from '@atrium/access'
 import { isUuid } from '@atrium/kernel/ids'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { gatewayAccess } from '../access.ts'
 import type { Region } from '../domain/catalogue.ts'
-import type { RateLimit, RateLimiter } from '../domain/rate-limiter.ts'
 import { budgetUsedUp, deprecatedKeyFormat, invalidApiKey, tokenInsteadOfKey } from '../errors.ts'
 import type { KeyDirectory, KeyHolder } from '../ports.ts'
 
@@ -14,8 +20,12 @@ const holders = new WeakMap<FastifyRequest, KeyHolder>()
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
 /** Guards that accept API keys alone; outside China these are UUIDs. */
-export function createKeyGuard(keys: KeyDirectory, region: Region): Guard<keyof typeof gatewayAccess> {
-  return createGuard(gatewayAccess, {
+export function createKeyGuard(
+  keys: KeyDirectory,
+  limits: RateLimits,
+  region: Region,
+): Guard<keyof typeof gatewayAccess> {
+  const deps: GuardDeps = {
     directory: {
       isSuperuser: async () => false,
       roleIn: async () => undefined,
@@ -30,7 +40,14 @@ export function createKeyGuard(keys: KeyDirectory, region: Region): Guard<keyof 
       holders.set(request, holder)
       return { kind: 'key', keyId: holder.keyId, spaceId: holder.spaceId, name: holder.name }
     },
-  })
+  }
+  return createGuard(gatewayAccess, deps, limits)
+}
+
+/** The limit that the key's owner set, where there is one. */
+export function ownLimitOf(request: FastifyRequest): RateLimit | undefined {
+  const own = holders.get(request)?.requestsPerMinute
+  return own == null ? undefined : { perMinute: own, burst: own }
 }
 
 /** The key that a guarded request came with. */
@@ -40,7 +57,7 @@ export function keyOf(request: FastifyRequest): KeyPrincipal {
   return caller
 }
 
-type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+type Hook = (request: FastifyRequest) => Promise<void>
 
 /**
  * Refuses to spend what the key or its space no longer has. Reads cost nothing and are let through.
@@ -51,26 +68,3 @@ export const demandBudget: Hook = async (request) => {
   if (usedUp == null || request.method === 'GET' || request.method === 'DELETE') return
   throw budgetUsedUp(usedUp)
 }
-
-/**
- * Takes one token of the key's bucket for each request, and says how many are left. A limit of the key's own replaces
- * the gateway's.
- * @param general undefined: keys without a limit of their own have none
- */
-export const limitRate =
-  (limiter: RateLimiter, general: RateLimit | undefined): Hook =>
-  async (request, reply) => {
-    const own = holders.get(request)?.requestsPerMinute
-    const limit = own == null ? general : { perMinute: own, burst: own }
-    if (limit === undefined) return
-    const taken = limiter.take(keyOf(request).keyId, limit)
-    const decision = taken instanceof Promise ? await taken : taken
-    reply.header('ratelimit-limit', decision.limit)
-    reply.header('ratelimit-remaining', decision.remaining)
-    reply.header('ratelimit-reset', decision.resetSeconds)
-    if (decision.admitted) return
-    throw tooManyRequests(
-      `Rate limit of ${decision.limit} requests a minute exceeded for this API key`,
-      decision.resetSeconds,
-    )
-  }

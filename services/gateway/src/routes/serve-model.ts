@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from '../context.ts'
 import type { ModelKind } from '../contract/index.ts'
-import { type BackendAnswer, type Call, type DeployedCall, HangUp } from '../domain/backend.ts'
+import { type BackendAnswer, type Call, Cancellation, type DeployedCall } from '../domain/backend.ts'
 import type { CatalogueModel } from '../domain/catalogue.ts'
 import { Charge } from '../domain/charge.ts'
 import type { Deployment } from '../domain/model-routing.ts'
@@ -39,13 +39,13 @@ export async function serveModel<Request extends { readonly model: string }>(
   if (!context.models.serves(publicModel)) await context.lookForModels()
   const route = context.models.find(publicModel, kind)
   operation.check?.(route.model)
-  const hangUp = new HangUp()
-  http.reply.raw.on('close', () => hangUp.happen())
+  const cancellation = new Cancellation()
+  http.reply.raw.on('close', () => cancellation.cancel())
   http.reply.headers(route.model.headers)
-  const call: Call<Request> = { raw, request, hangUp }
+  const call: Call<Request> = { raw, request, cancellation }
   const holder = keyOf(http.request)
   return serveCall(context, route.deployments, {
-    hangUp,
+    cancellation,
     serve: (deployment) =>
       operation.serve(deployment, { ...call, publicModel, model: deployment.model }, route.model),
     charge: (deployment) =>

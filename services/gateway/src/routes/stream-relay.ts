@@ -1,10 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import { AppError } from '@atrium/kernel/errors'
+import { onCutOff } from '@atrium/kernel/http'
 import type { EventStream, StreamSink } from '../domain/backend.ts'
 import type { Charge } from '../domain/charge.ts'
 import { EventScanner } from '../domain/event-scanner.ts'
-import { formatError } from '../errors.ts'
+import { formatError, serverStopping } from '../errors.ts'
 import { ChunkedAnswer } from './chunked-answer.ts'
+
+const NOTHING = Buffer.alloc(0)
 
 export interface RelayOptions {
   readonly response: ServerResponse
@@ -31,13 +34,20 @@ export class StreamRelay implements StreamSink {
   /** The caller's buffer is full, or the charge is being counted: nothing flows. */
   #isWaiting = false
   #isOver = false
+  readonly #charged = Promise.withResolvers<void>()
 
   constructor(options: RelayOptions) {
     this.#options = options
     this.#scanner = new EventScanner((text) => options.charge.addText(text))
     this.#answer = new ChunkedAnswer(options.response, () => this.#resume())
     options.response.on('close', () => this.#onClose())
+    onCutOff(options.response, () => this.#onCutOff())
     options.stream.read(this)
+  }
+
+  /** Resolves when the call is charged, which is before the caller sees its end. */
+  get charged(): Promise<void> {
+    return this.#charged.promise
   }
 
   data(chunk: Buffer): void {
@@ -86,7 +96,10 @@ export class StreamRelay implements StreamSink {
         ? error
         : new AppError(502, 'backend_stream_broken', 'The answer broke off', { cause: error })
     this.#options.onFailure(failure)
-    const { status, code, message, field } = failure
+    this.#finishWith(failure)
+  }
+
+  #finishWith({ status, code, message, field }: AppError): void {
     const body = formatError({ status, code, message, field, requestId: this.#options.requestId })
     this.#finish(Buffer.from(`data: ${JSON.stringify(body)}\n\n`))
   }
@@ -108,6 +121,7 @@ export class StreamRelay implements StreamSink {
   #settle(): void {
     this.#isSettled = true
     if (this.#scanner.usage !== undefined) this.#options.charge.settle(this.#scanner.usage)
+    this.#charged.resolve()
   }
 
   #settleByCount(): Promise<void> {
@@ -115,6 +129,7 @@ export class StreamRelay implements StreamSink {
     this.#isSettled = true
     const { charge } = this.#options
     this.#counting = charge.estimate().then((usage) => charge.settle(usage))
+    this.#counting.then(this.#charged.resolve, this.#charged.reject)
     return this.#counting
   }
 
@@ -132,6 +147,15 @@ export class StreamRelay implements StreamSink {
     if (!this.#isWaiting || this.#isOver || this.#counting !== undefined) return
     this.#isWaiting = false
     this.#options.stream.resume()
+  }
+
+  /** The process stops: the backend does too, the caller is told, and what came until now is charged. */
+  #onCutOff(): void {
+    if (this.#isOver) return
+    this.#options.stream.cancel()
+    // All of the answer has come, and is only being counted.
+    if (this.#scanner.isDone) this.#finish(NOTHING)
+    else this.#finishWith(serverStopping())
   }
 
   /** The caller hung up: the backend stops, and what it produced until now is charged. */

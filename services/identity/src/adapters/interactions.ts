@@ -4,33 +4,8 @@ import type { MasterKey } from '@atrium/kernel/crypto'
 import { AppError } from '@atrium/kernel/errors'
 import { errors, type default as Provider } from 'oidc-provider'
 import type { Sessions } from '../domain/sessions.ts'
-
-/** A sign-in under way: an application sent the browser here and waits for it. */
-export interface Interaction {
-  readonly applicationName: string
-  readonly clientId: string
-  readonly redirectUri: string
-  /** The application's guess who it is. */
-  readonly loginHint: string
-  /** Whether the person must give a password; false where only consent was asked for, which is given. */
-  readonly needsSignIn: boolean
-  readonly csrf: string
-}
-
-export interface Interactions {
-  /** @throws AppError 400 when there is none in this browser, or it is over */
-  find(request: IncomingMessage, response: ServerResponse, uid: string): Promise<Interaction>
-  /** @throws AppError 400 when the form was not made for this interaction */
-  checkCsrf(uid: string, given: string): void
-  /** The person proved who they are. @returns where the browser goes on */
-  signIn(
-    request: IncomingMessage,
-    response: ServerResponse,
-    person: { qxId: string; clientId: string; address: string; userAgent: string },
-  ): Promise<string>
-  /** @returns where the browser goes on */
-  consent(request: IncomingMessage, response: ServerResponse): Promise<string>
-}
+import type { Interactions } from '../ports.ts'
+import { markScheme } from './provider-setup.ts'
 
 const isOver = (): AppError =>
   new AppError(400, 'interaction_not_found', 'This sign-in has expired or was begun in another browser')
@@ -40,15 +15,23 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** Sign-ins under way, kept by the OAuth library. */
 export function createInteractions(
   provider: Provider,
-  deps: { masterKey: MasterKey; sessions: Sessions },
+  deps: { masterKey: MasterKey; sessions: Sessions; publicUrl: string },
 ): Interactions {
-  const csrfKey = deps.masterKey.derive('identity/csrf')
-  const csrfOf = (uid: string): string => createHmac('sha256', csrfKey).update(uid).digest('base64url')
+  // A form that was shown before the master key was changed may come back after.
+  const [csrfKey, ...formerKeys] = deps.masterKey.deriveAll('identity/csrf')
+  const csrfOf = (uid: string, key = csrfKey): string =>
+    createHmac('sha256', key).update(uid).digest('base64url')
+  const isCsrfOf = (uid: string, key: Buffer, given: string): boolean => {
+    const [expected, actual] = [Buffer.from(csrfOf(uid, key)), Buffer.from(given)]
+    return expected.length === actual.length && timingSafeEqual(expected, actual)
+  }
 
-  const details = (request: IncomingMessage, response: ServerResponse) =>
-    provider.interactionDetails(request, response).catch((error: unknown) => {
+  const details = (request: IncomingMessage, response: ServerResponse) => {
+    markScheme(request, deps.publicUrl)
+    return provider.interactionDetails(request, response).catch((error: unknown) => {
       throw error instanceof errors.SessionNotFound ? isOver() : error
     })
+  }
 
   return {
     async find(request, response, uid) {
@@ -67,15 +50,14 @@ export function createInteractions(
       }
     },
     checkCsrf(uid, given) {
-      const [expected, actual] = [Buffer.from(csrfOf(uid)), Buffer.from(given)]
-      if (expected.length !== actual.length || !timingSafeEqual(expected, actual)) throw isOver()
+      if (![csrfKey, ...formerKeys].some((key) => isCsrfOf(uid, key, given))) throw isOver()
     },
     async signIn(request, response, person) {
       const interaction = await details(request, response)
       const before = interaction.session
       const isSame = before?.accountId === person.qxId
       if (before !== undefined && !isSame) {
-        await deps.sessions.end(before.accountId, before.uid).catch((error: unknown) => {
+        await deps.sessions.end(before.accountId, before.uid, person.act).catch((error: unknown) => {
           // It was over already.
           if (!(error instanceof AppError && error.status === 404)) throw error
         })

@@ -1,23 +1,27 @@
 import type { IncomingMessage } from 'node:http'
+import { networkOf, type ServiceRateLimits } from '@atrium/access'
+import { AppError } from '@atrium/kernel/errors'
 import type { Logger } from '@atrium/kernel/log'
 import Provider, { type Adapter, type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
-import type { AttemptThrottle } from '../domain/attempt-throttle.ts'
 import type { ClientDirectory, KnownClient } from '../domain/client-directory.ts'
-import { matchesAnyHash } from '../domain/client-secret.ts'
-import type { KeyRing } from '../domain/key-ring.ts'
 import { SIGNING_ALG } from '../domain/key-rotation.ts'
 import type { IdentityMetrics } from '../domain/metrics.ts'
 import { MACHINE_ROUTES, MACHINE_SCOPE, type Realms } from '../domain/realms.ts'
 import type { RevokedTokens } from '../domain/revoked-tokens.ts'
-import { setUpProvider, signingKeys } from './provider-setup.ts'
+import type { SecretCheck } from '../domain/secret-check.ts'
+import type { SigningKeys } from '../domain/signing-keys.ts'
+import { useOwnSecrets } from './provider-patches.ts'
+import { privateJwks, setUpProvider } from './provider-setup.ts'
+import { actOn } from './request-origin.ts'
 
 export interface MachineProviderDeps {
-  readonly ring: KeyRing
+  readonly signingKeys: SigningKeys
   readonly clients: ClientDirectory
   readonly realms: Realms
-  readonly throttle: AttemptThrottle
+  readonly checkSecret: (clientId: string, secret: string, network: string) => Promise<SecretCheck>
   /** Where each request under way comes from; the library knows of no trusted proxies. */
   readonly addresses: WeakMap<IncomingMessage, string>
+  readonly limits: ServiceRateLimits
   readonly metrics: IdentityMetrics
   readonly log: Logger
   /** Claims of a token of this realm that is good now, else undefined. */
@@ -30,6 +34,33 @@ class TooManyAttempts extends errors.OIDCProviderError {
   constructor(waitSeconds: number) {
     super(429, 'slow_down')
     this.error_description = `too many failed attempts; try again in ${waitSeconds} seconds`
+  }
+}
+
+/** 429 of the rate limit, in OAuth's shape. */
+class RateLimitExceeded extends errors.OIDCProviderError {
+  constructor({ code, message }: AppError) {
+    super(429, code)
+    this.error_description = message
+  }
+}
+
+/** Counts a request of the realm: of a client that exists by the client and its address, of any other by the address. */
+async function limitRate(
+  { limits, addresses }: MachineProviderDeps,
+  clientId: string | undefined,
+): Promise<void> {
+  const ctx = Provider.ctx
+  if (ctx === undefined) return
+  const setHeader = (name: string, value: string): void => ctx.set(name, value)
+  const address = addresses.get(ctx.req) ?? ''
+  try {
+    if (clientId === undefined) await limits.admitAddress(address, setHeader)
+    else await limits.admitClientAt(clientId, address, setHeader)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    ctx.set({ ...error.headers })
+    throw new RateLimitExceeded(error)
   }
 }
 
@@ -46,7 +77,7 @@ const metadataOf = (client: KnownClient) => ({
 })
 
 /** Machine tokens are signed, not stored, so this realm reads clients and keeps nothing. */
-function adapterOf(clients: ClientDirectory): (model: string) => Adapter {
+function adapterOf(deps: MachineProviderDeps): (model: string) => Adapter {
   const nothing = async (): Promise<undefined> => undefined
   const refuse = (model: string) => async (): Promise<never> => {
     throw new Error(`the machine realm stores no ${model}`)
@@ -55,7 +86,10 @@ function adapterOf(clients: ClientDirectory): (model: string) => Adapter {
     find:
       model === 'Client'
         ? async (id) => {
-            const client = await clients.find(id)
+            const known = await deps.clients.find(id)
+            if (known?.status === 'Active') return metadataOf(known)
+            await limitRate(deps, undefined)
+            const client = await deps.clients.findAnew(id)
             return client?.status === 'Active' ? metadataOf(client) : undefined
           }
         : nothing,
@@ -81,10 +115,11 @@ function demandScope(ctx: KoaContextWithOIDC): void {
 const invalidScope = (description: string): Error =>
   new errors.CustomOIDCProviderError('invalid_scope', description)
 
-function configurationOf({ ring, clients, realms }: MachineProviderDeps): Configuration {
+function configurationOf(deps: MachineProviderDeps): Configuration {
+  const { signingKeys, realms } = deps
   return {
-    adapter: adapterOf(clients),
-    jwks: { keys: signingKeys(ring) },
+    adapter: adapterOf(deps),
+    jwks: { keys: privateJwks(signingKeys) },
     clientDefaults: { id_token_signed_response_alg: SIGNING_ALG },
     scopes: [MACHINE_SCOPE],
     responseTypes: [],
@@ -121,7 +156,7 @@ function configurationOf({ ring, clients, realms }: MachineProviderDeps): Config
             scope: MACHINE_SCOPE,
             audience: realms.audience,
             accessTokenFormat: 'jwt',
-            jwt: { sign: { alg: SIGNING_ALG, kid: ring.current().kid } },
+            jwt: { sign: { alg: SIGNING_ALG, kid: signingKeys.current().kid } },
           }
         },
       },
@@ -148,7 +183,7 @@ const NOT_FOR_MACHINES = [
  */
 export function createMachineProvider(deps: MachineProviderDeps): Provider {
   const provider = new Provider(deps.realms.machineIssuer, configurationOf(deps))
-  compareHashedSecrets(provider, deps)
+  useOwnSecrets(provider, (clientId, secret) => compareSecret(deps, clientId, secret))
   setUpProvider(provider, deps.log)
   provider.use(async (ctx, next) => {
     await next()
@@ -164,7 +199,7 @@ export function createMachineProvider(deps: MachineProviderDeps): Provider {
       ctx.status = 200
     }
     if (route === 'revocation') {
-      await revokeSigned(oidc, deps)
+      await revokeSigned(oidc, ctx.req, deps)
       ctx.body = ''
       ctx.status = 200
     }
@@ -174,25 +209,15 @@ export function createMachineProvider(deps: MachineProviderDeps): Provider {
   return provider
 }
 
-/** Only hashes are stored, so comparing is ours; so is slowing down who guesses. */
-function compareHashedSecrets(
-  provider: Provider,
-  { clients, throttle, addresses }: MachineProviderDeps,
-): void {
-  provider.Client.prototype.compareClientSecret = async function compare(secret: string) {
-    const ctx = Provider.ctx
-    // Per client and address: guessing is slowed down, yet nobody can lock a client out from elsewhere.
-    const key = `${this.clientId} ${ctx === undefined ? '' : addresses.get(ctx.req)}`
-    const waitSeconds = Math.ceil(throttle.waitSeconds(key))
-    if (waitSeconds > 0) {
-      ctx?.set('retry-after', String(waitSeconds))
-      throw new TooManyAttempts(waitSeconds)
-    }
-    const client = await clients.find(this.clientId)
-    const matches = client !== undefined && matchesAnyHash(secret, client.hashes)
-    if (!matches) throttle.failed(key)
-    return matches
-  }
+/** Compares with the hashes that are stored. @throws OIDCProviderError 429 for whoever guesses */
+async function compareSecret(deps: MachineProviderDeps, clientId: string, secret: string): Promise<boolean> {
+  await limitRate(deps, clientId)
+  const ctx = Provider.ctx
+  const address = ctx === undefined ? '' : (deps.addresses.get(ctx.req) ?? '')
+  const check = await deps.checkSecret(clientId, secret, networkOf(address))
+  if ('matches' in check) return check.matches
+  ctx?.set('retry-after', String(check.waitSeconds))
+  throw new TooManyAttempts(check.waitSeconds)
 }
 
 /** The caller's own token, where it is good now. */
@@ -203,13 +228,18 @@ async function ownToken(oidc: KoaContextWithOIDC['oidc'], deps: MachineProviderD
 }
 
 /** A token that is not the caller's, or no longer good, is answered alike (RFC 7009 §2.2). */
-async function revokeSigned(oidc: KoaContextWithOIDC['oidc'], deps: MachineProviderDeps): Promise<void> {
+async function revokeSigned(
+  oidc: KoaContextWithOIDC['oidc'],
+  request: IncomingMessage,
+  deps: MachineProviderDeps,
+): Promise<void> {
   const claims = await ownToken(oidc, deps)
   if (claims === undefined) return
   const { jti, exp, client_id: clientId } = claims
   if (typeof jti !== 'string' || typeof exp !== 'number' || typeof clientId !== 'string') return
-  await deps.revoked.revoke({ jti, clientId, expiresAt: exp })
-  deps.clients.forget(clientId)
+  const act = actOn(request, { kind: 'client', qxId: clientId, name: clientId })
+  await deps.revoked.revoke({ jti, clientId, expiresAt: exp }, act)
+  deps.clients.refresh(clientId)
 }
 
 /** The library introspects stored tokens only; it refuses ours, after it has authenticated the caller. */

@@ -2,14 +2,7 @@ import { invalidInput } from '@atrium/kernel/errors'
 import type { Logger } from '@atrium/kernel/log'
 import { createTransport } from 'nodemailer'
 import { mailFailed } from '../errors.ts'
-
-/** Mails that Atrium sends, in plain text. Each resolves once the mail server took it. */
-export interface Mailer {
-  /** @throws AppError 400 for an address that cannot be one, 502 when the server does not take the mail */
-  sendClientSecret(mail: { to: string; clientId: string; secret: string }): Promise<void>
-  /** @throws AppError 400 for an address that cannot be one, 502 when the server does not take the mail */
-  sendInvitation(mail: { to: string; spaceName: string; invitedBy: string; link: string }): Promise<void>
-}
+import type { Mailer } from '../ports.ts'
 
 export interface MailerOptions {
   /** `smtps://` for TLS from the start; `smtp://` demands STARTTLS, unless its query says `tls=never`. */
@@ -88,6 +81,14 @@ export function createMailer(options: MailerOptions): Mailer {
         `  client secret  ${oneLine(secret)}`,
         '',
         'It is not shown again. Keep it in a secret store and delete this mail.',
+      ]),
+    sendPasswordLink: ({ to, qxId, link }) =>
+      send(to, 'Choose your password', [
+        `Choose the password of your account ${oneLine(qxId)} of Atrium:`,
+        '',
+        `  ${oneLine(link)}`,
+        '',
+        'The link works once, for three days. If you did not expect this, you need not do anything.',
       ]),
     sendInvitation: ({ to, spaceName, invitedBy, link }) =>
       send(to, `Invitation to the space ${spaceName}`, [

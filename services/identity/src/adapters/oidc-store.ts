@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
+import type { AuditLog } from '@atrium/access'
+import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider'
 import {
   consumeOidcRecord,
   deleteGrant,
@@ -8,6 +9,7 @@ import {
   upsertOidcRecord,
 } from '../queries/oidc-records.ts'
 import type { IdentityDatabase } from '../queries/tables.ts'
+import { actOn } from './request-origin.ts'
 
 /** Their ids are what a caller presents, so only hashes of them are stored. */
 const SECRET_IDS = new Set(['RefreshToken', 'AuthorizationCode', 'AccessToken'])
@@ -15,8 +17,23 @@ const SECRET_IDS = new Set(['RefreshToken', 'AuthorizationCode', 'AccessToken'])
 /** PostgreSQL stores no U+0000; nothing of ours has one. */
 const isStorable = (text: string): boolean => text !== '' && text.length <= 512 && !text.includes('\0')
 
+/** Ends a grant with all that was issued on it, by whoever sent the request that the library is at. */
+export async function endGrant(db: IdentityDatabase, audit: AuditLog, grantId: string): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const qxId = await deleteGrant(trx, grantId)
+    if (qxId === undefined) return
+    const act = actOn(Provider.ctx?.req, { kind: 'user', qxId, name: qxId })
+    await audit.record(trx, act, {
+      spaceId: null,
+      resourceType: 'grant',
+      resourceId: grantId,
+      before: { qxId },
+    })
+  })
+}
+
 /** The OAuth library's storage on Postgres. */
-export function createOidcStore(db: IdentityDatabase): (model: string) => Adapter {
+export function createOidcStore(db: IdentityDatabase, audit: AuditLog): (model: string) => Adapter {
   return (model) => {
     const isSecret = SECRET_IDS.has(model)
     const stored = (id: string): string => (isSecret ? hash('sha256', id, 'base64url') : id)
@@ -54,11 +71,11 @@ export function createOidcStore(db: IdentityDatabase): (model: string) => Adapte
         if (await consumeOidcRecord(db, model, stored(id), Math.floor(Date.now() / 1000))) return
         // Of two that present the same secret at once, one is a thief: neither goes on.
         const payload = await find('id', id)
-        if (payload?.grantId !== undefined) await deleteGrant(db, payload.grantId)
+        if (payload?.grantId !== undefined) await endGrant(db, audit, payload.grantId)
         throw new errors.InvalidGrant('already used')
       },
       destroy: (id) => deleteOidcRecord(db, model, stored(id)),
-      revokeByGrantId: (grantId) => deleteGrant(db, grantId),
+      revokeByGrantId: (grantId) => endGrant(db, audit, grantId),
     }
   }
 }

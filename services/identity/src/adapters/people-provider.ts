@@ -1,4 +1,6 @@
+import type { AuditLog } from '@atrium/access'
 import type { MasterKey } from '@atrium/kernel/crypto'
+import { isUnavailable } from '@atrium/kernel/errors'
 import type { Logger } from '@atrium/kernel/log'
 import Provider, {
   type Configuration,
@@ -8,23 +10,24 @@ import Provider, {
   type KoaContextWithOIDC,
 } from 'oidc-provider'
 import type { Accounts } from '../domain/accounts.ts'
-import { type Application, mayRedirectTo, mayReturnTo } from '../domain/applications.ts'
-import type { KeyRing } from '../domain/key-ring.ts'
+import type { Application } from '../domain/applications.ts'
 import { SIGNING_ALG } from '../domain/key-rotation.ts'
 import { PEOPLE_PAGES, PEOPLE_ROUTES, type Realms } from '../domain/realms.ts'
 import type { Sessions } from '../domain/sessions.ts'
+import type { SigningKeys } from '../domain/signing-keys.ts'
 import { errorPage, signedOutPage, signOutPage } from '../pages/messages.ts'
 import type { Page } from '../pages/page.ts'
-import { deleteGrant } from '../queries/oidc-records.ts'
 import type { IdentityDatabase } from '../queries/tables.ts'
-import { createOidcStore } from './oidc-store.ts'
-import { setUpProvider, signingKeys } from './provider-setup.ts'
+import { createOidcStore, endGrant } from './oidc-store.ts'
+import { useOwnRedirects, useOwnSessions } from './provider-patches.ts'
+import { privateJwks, setUpProvider } from './provider-setup.ts'
 
 export interface PeopleProviderDeps {
   readonly db: IdentityDatabase
-  readonly ring: KeyRing
+  readonly signingKeys: SigningKeys
   readonly realms: Realms
   readonly masterKey: MasterKey
+  readonly audit: AuditLog
   readonly accounts: Accounts
   readonly sessions: Sessions
   readonly applications: readonly Application[]
@@ -38,7 +41,7 @@ export interface PeopleProviderDeps {
 const SCOPES = ['openid', 'offline_access', 'profile', 'email']
 const SESSION_COOKIE = 'atrium_session'
 /** Seconds to fill in the login page, and to come back with a code. */
-const INTERACTION_SECONDS = 3600
+const INTERACTION_SECONDS = 900
 const CODE_SECONDS = 60
 
 /** Shows a page of ours from inside the library. */
@@ -151,7 +154,7 @@ function tokensOf(deps: PeopleProviderDeps): Configuration {
   }
 }
 
-function featuresOf({ ring, realms }: PeopleProviderDeps): NonNullable<Configuration['features']> {
+function featuresOf({ signingKeys, realms }: PeopleProviderDeps): NonNullable<Configuration['features']> {
   return {
     devInteractions: { enabled: false },
     // Tokens are signed, not stored; the library's own endpoint knows stored ones only.
@@ -177,7 +180,7 @@ function featuresOf({ ring, realms }: PeopleProviderDeps): NonNullable<Configura
           scope: SCOPES.join(' '),
           audience: realms.audience,
           accessTokenFormat: 'jwt',
-          jwt: { sign: { alg: SIGNING_ALG, kid: ring.current().kid } },
+          jwt: { sign: { alg: SIGNING_ALG, kid: signingKeys.current().kid } },
         }
       },
     },
@@ -191,8 +194,8 @@ function configurationOf(deps: PeopleProviderDeps): Configuration {
   const { path: _fromUrl, ...shortCookie } = cookie
   return {
     ...tokensOf(deps),
-    adapter: createOidcStore(deps.db),
-    jwks: { keys: signingKeys(deps.ring) },
+    adapter: createOidcStore(deps.db, deps.audit),
+    jwks: { keys: privateJwks(deps.signingKeys) },
     clients: clientsOf(deps.applications),
     clientDefaults: { id_token_signed_response_alg: SIGNING_ALG },
     enabledJWA: { idTokenSigningAlgValues: [SIGNING_ALG] },
@@ -209,13 +212,22 @@ function configurationOf(deps: PeopleProviderDeps): Configuration {
       url: (_ctx, interaction) => `${realms.peopleIssuer}${PEOPLE_PAGES.signIn}/${interaction.uid}`,
     },
     cookies: {
-      keys: [masterKey.derive('identity/cookies').toString('base64url')],
+      // The first signs; cookies that another one signed are good as well.
+      keys: masterKey.deriveAll('identity/cookies').map((key) => key.toString('base64url')),
       names: { session: SESSION_COOKIE, interaction: 'atrium_interaction', resume: 'atrium_resume' },
       long: cookie,
       short: shortCookie,
     },
-    renderError: (ctx, out: ErrorOut) => show(ctx, errorPage(out.error_description ?? out.error)),
+    renderError: (ctx, out: ErrorOut, error) => show(ctx, errorPage(reasonOf(ctx, out, error))),
   }
+}
+
+/** To the library a database that does not answer is one more fault of ours, and it says `oops` to those. */
+function reasonOf(ctx: KoaContextWithOIDC, out: ErrorOut, error: unknown): string {
+  if (isUnavailable(error)) return error.message
+  if (out.error === 'server_error')
+    return `Internal error; quote request ${ctx.res.getHeader('x-request-id')}`
+  return out.error_description ?? out.error
 }
 
 /** Whoever shows this person's own id token is the application itself; anybody else's link must be confirmed. */
@@ -244,7 +256,7 @@ async function askToSignOut(ctx: KoaContextWithOIDC): Promise<void> {
 export function createPeopleProvider(deps: PeopleProviderDeps): Provider {
   const provider = new Provider(deps.realms.peopleIssuer, configurationOf(deps))
   setUpProvider(provider, deps.log)
-  compareAddresses(provider, deps.applications)
+  useOwnRedirects(provider, deps.applications)
   useOwnSessions(provider, deps.sessions)
   provider.use(async (ctx, next) => {
     const mode = ctx.query.response_mode
@@ -269,44 +281,11 @@ export function createPeopleProvider(deps: PeopleProviderDeps): Provider {
   return provider
 }
 
-/** The library compares redirect URIs of web applications letter by letter; loopback's port is free. */
-function compareAddresses(provider: Provider, applications: readonly Application[]): void {
-  const byId = new Map(applications.map((application) => [application.clientId, application]))
-  provider.Client.prototype.redirectUriAllowed = function allowed(uri: string) {
-    const application = byId.get(this.clientId)
-    return application !== undefined && mayRedirectTo(application, uri)
-  }
-  provider.Client.prototype.postLogoutRedirectUriAllowed = function allowed(uri: string) {
-    const application = byId.get(this.clientId)
-    return application !== undefined && mayReturnTo(application, uri)
-  }
-}
-
-/** The library's session of a browser and ours are one: they share the id, and end together. */
-function useOwnSessions(provider: Provider, sessions: Sessions): void {
-  const { loginAccount, destroy } = provider.Session.prototype
-  provider.Session.prototype.loginAccount = function login(details) {
-    const result = Provider.ctx?.oidc.entities.Interaction?.result
-    if (typeof result?.sessionId === 'string') this.uid = result.sessionId
-    loginAccount.call(this, details)
-  }
-  provider.Session.prototype.destroy = async function end() {
-    if (this.accountId !== undefined) {
-      const { accountId, uid } = this
-      await sessions.end(accountId, uid).catch((error: { status?: number }) => {
-        // It was over already.
-        if (error.status !== 404) throw error
-      })
-    }
-    await destroy.call(this)
-  }
-}
-
 /** Revoking an access token ends the grant that it was issued on, and with it the refresh token. */
 async function revokeSigned(oidc: KoaContextWithOIDC['oidc'], deps: PeopleProviderDeps): Promise<void> {
   const token = oidc.params?.token
   if (typeof token !== 'string') return
   const claims = await deps.introspect(token)
   if (typeof claims?.gid !== 'string' || claims.client_id !== oidc.client?.clientId) return
-  await deleteGrant(deps.db, claims.gid)
+  await endGrant(deps.db, deps.audit, claims.gid)
 }

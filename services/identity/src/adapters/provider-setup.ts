@@ -1,48 +1,62 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { type AppError, isUnavailable } from '@atrium/kernel/errors'
 import type { Logger } from '@atrium/kernel/log'
 import type Provider from 'oidc-provider'
 import type { KoaContextWithOIDC } from 'oidc-provider'
-import type { KeyRing } from '../domain/key-ring.ts'
 import { JWKS_MAX_AGE_SECONDS } from '../domain/key-rotation.ts'
-
-/** Answers one request of a realm; `address` is the caller's, behind whatever proxies. */
-export type RealmHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  address: string,
-) => Promise<void>
+import type { SigningKeys } from '../domain/signing-keys.ts'
+import { UNAVAILABLE } from '../errors.ts'
+import type { RealmHandler } from '../ports.ts'
+import { useOwnAddresses } from './provider-patches.ts'
+import { rememberOrigin } from './request-origin.ts'
 
 /** The key that signs now comes first: the library takes the first that fits. */
-export function signingKeys(ring: KeyRing) {
-  const current = ring.current()
-  const rest = ring.published().filter(({ kid }) => kid !== current.kid)
+export function privateJwks(signingKeys: SigningKeys) {
+  const current = signingKeys.current()
+  const rest = signingKeys.published().filter(({ kid }) => kid !== current.kid)
   return [current, ...rest].map((key) => ({ ...key.privateJwk }))
 }
 
 const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers']
 
+/** Requests that failed because the database does not answer. */
+const outages = new WeakMap<object, AppError>()
+
+/** To the library every error that it does not know is a `server_error`. */
+function answerOutage(ctx: Pick<KoaContextWithOIDC, 'status' | 'set' | 'body'>, outage: AppError): void {
+  ctx.status = outage.status
+  for (const [name, value] of Object.entries(outage.headers ?? {})) ctx.set(name, value)
+  if (typeof ctx.body !== 'string') ctx.body = { error: UNAVAILABLE, error_description: outage.message }
+}
+
 /** What both realms need of the library and it does not do by itself. Call before adding more middleware. */
 export function setUpProvider(provider: Provider, log: Logger): void {
-  // Without this, addresses in discovery would follow the caller's Host header.
-  provider.OIDCContext.prototype.urlFor = (name: string, options?: unknown) =>
-    provider.urlFor(name, options as Record<string, unknown> | undefined)
+  useOwnAddresses(provider)
   // It takes the scheme from a header that `markScheme` wrote; addresses it does not use.
   provider.proxy = true
   provider.use(async (ctx, next) => {
     // Browsers get CORS by the server's allow-list; left alone, the library would allow every origin.
     const cors = CORS_HEADERS.map((name) => ({ name, value: ctx.res.getHeader(name) }))
-    await next()
+    await next().catch((error: unknown) => {
+      if (!isUnavailable(error)) throw error
+      outages.set(ctx, error)
+    })
     for (const { name, value } of cors) {
       if (value === undefined) ctx.res.removeHeader(name)
       else ctx.res.setHeader(name, value)
     }
     const oidc: KoaContextWithOIDC['oidc'] | undefined = ctx.oidc
     if (oidc?.route === 'jwks') ctx.set('cache-control', `public, max-age=${JWKS_MAX_AGE_SECONDS}`)
-    if (ctx.body?.error === 'server_error') {
+    const outage = outages.get(ctx)
+    if (outage !== undefined) answerOutage(ctx, outage)
+    else if (ctx.body?.error === 'server_error') {
       ctx.body.error_description = `Internal error; quote request ${ctx.res.getHeader('x-request-id')}`
     }
   })
-  provider.on('server_error', (_ctx, error) => log.error({ err: error }, 'an OAuth endpoint failed'))
+  provider.on('server_error', (ctx, error) => {
+    if (isUnavailable(error)) outages.set(ctx, error)
+    else log.error({ err: error }, 'an OAuth endpoint failed')
+  })
   // Without a listener, Koa prints to the console.
   provider.onerror = (error: unknown) => log.warn({ err: error }, 'answering an OAuth request failed')
 }
@@ -53,12 +67,21 @@ export function markScheme(request: IncomingMessage, publicUrl: string): void {
   delete request.headers['x-forwarded-host']
 }
 
+/** Answers requests by the library; what it does not know of them is kept for the audit log. */
+export const answerBy =
+  (callback: () => ReturnType<Provider['callback']>, publicUrl: string): RealmHandler =>
+  (request, response, { act }) => {
+    markScheme(request, publicUrl)
+    rememberOrigin(request, act)
+    return callback()(request, response)
+  }
+
 /** The library is built for one set of keys; another set, or another signer, gets another instance. */
-export function onCurrentKeys<T>(ring: KeyRing, create: () => T): () => T {
-  const make = () => ({ keys: ring.published(), signer: ring.current().kid, made: create() })
+export function onCurrentKeys<T>(signingKeys: SigningKeys, create: () => T): () => T {
+  const make = () => ({ keys: signingKeys.published(), signer: signingKeys.current().kid, made: create() })
   let latest: ReturnType<typeof make> | undefined
   return () => {
-    const isCurrent = latest?.keys === ring.published() && latest.signer === ring.current().kid
+    const isCurrent = latest?.keys === signingKeys.published() && latest.signer === signingKeys.current().kid
     if (latest === undefined || !isCurrent) latest = make()
     return latest.made
   }

@@ -1,5 +1,5 @@
 import type { Logger } from '@atrium/kernel/log'
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose'
 import { Agent, request } from 'undici'
 import { issuerUnavailable } from '../errors.ts'
 
@@ -18,6 +18,7 @@ export interface RemoteJwksOptions {
 
 /** Milliseconds. */
 const TIMES = {
+  /** For discovery and the keys together. */
   timeout: 5000,
   /** A set this old is fetched again, in the background. */
   fresh: 600_000,
@@ -28,90 +29,77 @@ const TIMES = {
 }
 const MAX_BYTES = 262_144
 
-const isKeySet = (value: object): value is JSONWebKeySet =>
-  'keys' in value &&
-  Array.isArray(value.keys) &&
-  value.keys.every((key: unknown) => typeof key === 'object' && key !== null && 'kty' in key)
+interface Fetching {
+  readonly dispatcher: Agent
+  readonly signal: AbortSignal
+}
 
-/** An external issuer's keys: fetched with a limit on time and size, kept, and fetched again with pauses. */
-export function createRemoteJwks(options: RemoteJwksOptions): RemoteJwks {
+/** Follows no redirect, and reads no more than the limit. */
+async function fetchBytes(url: string, fetching: Fetching): Promise<Buffer> {
+  const { statusCode, body } = await request(url, { ...fetching, headers: { accept: 'application/json' } })
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_BYTES) throw new Error(`${url} answered more than ${MAX_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`)
+  return Buffer.concat(chunks)
+}
+
+async function discoverJwksUrl(discoveryUrl: string, fetching: Fetching): Promise<string> {
+  const document: unknown = JSON.parse((await fetchBytes(discoveryUrl, fetching)).toString('utf8'))
+  const url =
+    typeof document === 'object' && document !== null && 'jwks_uri' in document
+      ? document.jwks_uri
+      : undefined
+  if (typeof url !== 'string' || !/^https?:\/\//.test(url))
+    throw new Error(`${discoveryUrl} names no jwks_uri`)
+  if (discoveryUrl.startsWith('https:') && !url.startsWith('https:'))
+    throw new Error(`${discoveryUrl} names a jwks_uri without TLS: ${url}`)
+  return url
+}
+
+/**
+ * An external issuer's keys. jose fetches, checks and keeps them; what it lacks is added here: discovery, a limit of
+ * size, pauses after failures too, and keys that go on for a while when the issuer is down.
+ */
+export function createRemoteJwks({ discoveryUrl, jwksUrl, log, ...options }: RemoteJwksOptions): RemoteJwks {
   const times = { ...TIMES, ...options.times }
-  const agent = new Agent({ connections: 4 })
-  let known: { keys: ReturnType<typeof createLocalJWKSet>; at: number } | undefined
+  const dispatcher = new Agent({ connections: 4 })
+  const keys = createRemoteJWKSet(new URL(jwksUrl ?? discoveryUrl), {
+    timeoutDuration: times.timeout,
+    cacheMaxAge: times.stale,
+    // `refresh` alone decides when to fetch.
+    cooldownDuration: Number.POSITIVE_INFINITY,
+    async [customFetch](url, { signal }) {
+      const fetching = { dispatcher, signal }
+      const found = jwksUrl === undefined ? await discoverJwksUrl(discoveryUrl, fetching) : url
+      return new Response(new Uint8Array(await fetchBytes(found, fetching)))
+    },
+  })
   let triedAt = Number.NEGATIVE_INFINITY
+  let fetchedAt = Number.NEGATIVE_INFINITY
   let lastFailure: unknown
-  let fetching: Promise<void> | undefined
 
-  async function fetchJson(url: string): Promise<object> {
-    const signal = AbortSignal.timeout(times.timeout)
-    const { statusCode, body } = await request(url, {
-      dispatcher: agent,
-      signal,
-      headers: { accept: 'application/json' },
-    })
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > MAX_BYTES) throw new Error(`${url} answered more than ${MAX_BYTES} bytes`)
-      chunks.push(chunk)
+  /** Unless the last fetch is too recent. What is known stays known where this one fails; never rejects. */
+  async function refresh(): Promise<void> {
+    const isFirst = !keys.reloading
+    if (isFirst && performance.now() - triedAt < times.cooldown) return
+    if (isFirst) triedAt = performance.now()
+    try {
+      await keys.reload()
+      fetchedAt = performance.now()
+    } catch (error) {
+      lastFailure = error
+      if (isFirst) log.warn({ err: error }, 'fetching the keys of a token issuer failed')
     }
-    if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`)
-    const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
-    if (typeof value !== 'object' || value === null) throw new Error(`${url} answered no JSON object`)
-    return value
-  }
-
-  async function findJwksUrl(): Promise<string> {
-    if (options.jwksUrl !== undefined) return options.jwksUrl
-    const document = await fetchJson(options.discoveryUrl)
-    const url = 'jwks_uri' in document ? document.jwks_uri : undefined
-    if (typeof url !== 'string' || !/^https?:\/\//.test(url)) {
-      throw new Error(`${options.discoveryUrl} names no jwks_uri`)
-    }
-    if (options.discoveryUrl.startsWith('https:') && !url.startsWith('https:')) {
-      throw new Error(`${options.discoveryUrl} names a jwks_uri without TLS: ${url}`)
-    }
-    return url
-  }
-
-  /** One fetch at a time; never rejects. */
-  function refetch(): Promise<void> {
-    fetching ??= (async () => {
-      triedAt = performance.now()
-      try {
-        const url = await findJwksUrl()
-        const set = await fetchJson(url)
-        if (!isKeySet(set)) throw new Error(`${url} answered no JSON Web Key Set`)
-        known = { keys: createLocalJWKSet(set), at: performance.now() }
-        lastFailure = undefined
-      } catch (error) {
-        lastFailure = error
-        options.log.warn({ err: error }, 'fetching the keys of a token issuer failed')
-      } finally {
-        fetching = undefined
-      }
-    })()
-    return fetching
-  }
-
-  const mayTry = (): boolean => performance.now() - triedAt >= times.cooldown
-
-  async function keySet() {
-    const ageOf = (): number =>
-      known === undefined ? Number.POSITIVE_INFINITY : performance.now() - known.at
-    if (ageOf() >= times.fresh && (fetching !== undefined || mayTry())) {
-      const refetched = refetch()
-      // Callers wait only where there is nothing to go on with.
-      if (ageOf() >= times.stale) await refetched
-    }
-    if (known === undefined || ageOf() >= times.stale) throw issuerUnavailable(lastFailure)
-    return known.keys
   }
 
   /** A key that cannot be used, for its numbers are missing or wrong, is no key. */
-  const pick: JWTVerifyGetKey = async (header, token) => {
-    const keys = await keySet()
+  const pick: JWTVerifyGetKey = (header, token) => {
+    if (!keys.fresh) throw issuerUnavailable(lastFailure)
     return keys(header, token).catch((cause: unknown) => {
       throw cause instanceof errors.JOSEError ? cause : new errors.JWKSNoMatchingKey(undefined, { cause })
     })
@@ -119,15 +107,18 @@ export function createRemoteJwks(options: RemoteJwksOptions): RemoteJwks {
 
   return {
     async getKey(header, token) {
+      // Callers wait only where there is nothing to go on with.
+      if (!keys.fresh) await refresh()
+      else if (performance.now() - fetchedAt >= times.fresh) void refresh()
       try {
         return await pick(header, token)
       } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
         // A key that we have not seen: the issuer may have rotated.
-        if (!(error instanceof errors.JWKSNoMatchingKey) || (fetching === undefined && !mayTry())) throw error
-        await refetch()
+        await refresh()
         return pick(header, token)
       }
     },
-    close: () => agent.close(),
+    close: () => dispatcher.close(),
   }
 }

@@ -1,4 +1,14 @@
 export {
+  Account,
+  AccountChanges,
+  AccountInput,
+  AccountList,
+  AccountParams,
+  AccountQuery,
+  AccountWithLink,
+  LinkQuery,
+} from './accounts.ts'
+export {
   Discovery,
   Empty,
   errors,

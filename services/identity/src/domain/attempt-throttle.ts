@@ -1,4 +1,4 @@
-import { BoundedMap } from './bounded-map.ts'
+import { LRUCache } from 'lru-cache'
 
 /** Counts failed attempts per key and says how long the next one has to wait. */
 export interface AttemptThrottle {
@@ -20,7 +20,7 @@ export function createAttemptThrottle(options: {
   now?: () => number
 }): AttemptThrottle {
   const now = options.now ?? (() => performance.now() / 1000)
-  const buckets = new BoundedMap<string, { failures: number; at: number }>(options.capacity)
+  const buckets = new LRUCache<string, { failures: number; at: number }>({ max: options.capacity })
   const levelOf = (key: string): number => {
     const bucket = buckets.get(key)
     if (bucket === undefined) return 0
@@ -31,7 +31,7 @@ export function createAttemptThrottle(options: {
       const excess = levelOf(key) - (options.burst - 1)
       return excess <= 0 ? 0 : excess * options.everySeconds
     },
-    failed: (key) => buckets.set(key, { failures: levelOf(key) + 1, at: now() }),
-    forgive: (key) => buckets.set(key, { failures: Math.max(0, levelOf(key) - 1), at: now() }),
+    failed: (key) => void buckets.set(key, { failures: levelOf(key) + 1, at: now() }),
+    forgive: (key) => void buckets.set(key, { failures: Math.max(0, levelOf(key) - 1), at: now() }),
   }
 }

@@ -1,3 +1,4 @@
+import { type Act, type AuditLog, systemAct } from '@atrium/access'
 import type { MasterKey } from '@atrium/kernel/crypto'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import {
@@ -21,7 +22,19 @@ const OVERLAP_SECONDS = LONGEST_TOKEN_SECONDS + 300
 
 export const sealPurpose = (kid: string): string => `identity/signing-key/${kid}`
 
-async function addKey(trx: IdentityDatabase, masterKey: MasterKey, signsInSeconds: number) {
+/** What making keys needs. */
+export interface KeyRotationDeps {
+  readonly db: IdentityDatabase
+  readonly masterKey: MasterKey
+  readonly audit: AuditLog
+}
+
+async function addKey(
+  trx: IdentityDatabase,
+  { masterKey, audit }: KeyRotationDeps,
+  act: Act,
+  signsInSeconds: number,
+) {
   const pair = await generateKeyPair(SIGNING_ALG, { extractable: true })
   const [publicJwk, privateJwk] = await Promise.all([exportJWK(pair.publicKey), exportJWK(pair.privateKey)])
   const kid = await calculateJwkThumbprint(publicJwk)
@@ -36,15 +49,19 @@ async function addKey(trx: IdentityDatabase, masterKey: MasterKey, signsInSecond
     },
     { signsInSeconds, overlapSeconds: OVERLAP_SECONDS },
   )
+  const resource = { spaceId: null, resourceType: 'signingKey', resourceId: kid }
+  await audit.record(trx, act, { ...resource, after: { kid, signsFrom } })
   return { kid, signsFrom }
 }
 
 /** Makes the first key. Processes that start at once on an empty database end with one. */
-export async function ensureSigningKey(db: IdentityDatabase, masterKey: MasterKey): Promise<void> {
+export async function ensureSigningKey(deps: KeyRotationDeps): Promise<void> {
+  const { db } = deps
   if ((await newestSigningKeyAgeSeconds(db)) !== undefined) return
   await db.transaction().execute(async (trx) => {
     await lockSigningKeys(trx)
-    if ((await newestSigningKeyAgeSeconds(trx)) === undefined) await addKey(trx, masterKey, 0)
+    if ((await newestSigningKeyAgeSeconds(trx)) === undefined)
+      await addKey(trx, deps, systemAct('createSigningKey'), 0)
   })
 }
 
@@ -54,29 +71,25 @@ export async function ensureSigningKey(db: IdentityDatabase, masterKey: MasterKe
  * they may have signed is over.
  */
 export async function rotateSigningKeys(
-  db: IdentityDatabase,
-  masterKey: MasterKey,
+  deps: KeyRotationDeps,
+  act: Act,
   signsInSeconds: number = PUBLISH_AHEAD_SECONDS,
 ): Promise<{ kid: string; signsFrom: Date }> {
-  return db.transaction().execute(async (trx) => {
+  return deps.db.transaction().execute(async (trx) => {
     await lockSigningKeys(trx)
     await deleteRetiredSigningKeys(trx)
-    return addKey(trx, masterKey, signsInSeconds)
+    return addKey(trx, deps, act, signsInSeconds)
   })
 }
 
 /** Rotates when the newest key is `days` old. @returns whether it did */
-export async function rotateWhenDue(
-  db: IdentityDatabase,
-  masterKey: MasterKey,
-  days: number,
-): Promise<boolean> {
-  return db.transaction().execute(async (trx) => {
+export async function rotateWhenDue(deps: KeyRotationDeps, days: number): Promise<boolean> {
+  return deps.db.transaction().execute(async (trx) => {
     await lockSigningKeys(trx)
     await deleteRetiredSigningKeys(trx)
     const age = await newestSigningKeyAgeSeconds(trx)
     if (age !== undefined && age < days * 86_400) return false
-    await addKey(trx, masterKey, age === undefined ? 0 : PUBLISH_AHEAD_SECONDS)
+    await addKey(trx, deps, systemAct('rotateKeys'), age === undefined ? 0 : PUBLISH_AHEAD_SECONDS)
     return true
   })
 }

@@ -1,9 +1,9 @@
+import { FreshCache, type Outage } from '@atrium/kernel/cache'
 import { isUuid } from '@atrium/kernel/ids'
 import type { JWTPayload } from 'jose'
 import { tokenRefused } from '../errors.ts'
 import { readStanding } from '../queries/people.ts'
 import type { IdentityDatabase } from '../queries/tables.ts'
-import { createFreshCache, type FreshCache } from './fresh-cache.ts'
 
 /** What decides whether a person's tokens still count. */
 export interface PersonStanding {
@@ -20,8 +20,8 @@ export type PeopleDirectory = FreshCache<PersonStanding>
 const CAPACITY = 20_000
 
 /** People by qxId. Who has no account stands too: operators mint tokens for whom they like. */
-export const createPeopleDirectory = (db: IdentityDatabase): PeopleDirectory =>
-  createFreshCache(async (qxId) => {
+export function createPeopleDirectory(db: IdentityDatabase, outage: Outage): PeopleDirectory {
+  async function read(qxId: string): Promise<PersonStanding> {
     const row = await readStanding(db, qxId)
     return {
       hasAccount: row.hasAccount,
@@ -30,10 +30,12 @@ export const createPeopleDirectory = (db: IdentityDatabase): PeopleDirectory =>
       sessions: new Set(row.sessions),
       grants: new Set(row.grants),
     }
-  }, CAPACITY)
+  }
+  return new FreshCache({ read, outage, maxEntries: CAPACITY })
+}
 
 /** Milliseconds of the epoch: from the UUIDv7 where the token has one, for `iat` knows seconds only. */
-function issuedAt({ jti, iat }: JWTPayload): number {
+export function issuedAt({ jti, iat }: JWTPayload): number {
   if (typeof jti === 'string' && isUuid(jti) && jti[14] === '7') {
     return Number.parseInt(jti.slice(0, 8) + jti.slice(9, 13), 16)
   }
@@ -60,8 +62,26 @@ const MEANINGS = {
   token_session_ended: 'The session of this token has ended; sign in again',
 } as const
 
-/** @throws AppError 401 when the token no longer counts */
-export function demandLivingToken(person: PersonStanding, claims: JWTPayload): void {
-  const end = endOfToken(person, claims)
+/** Longer than what is known may be old, and than clocks of processes differ. */
+const YOUNG_MS = 5000
+
+/** Whether a token was made so lately that what is known of its holder may be older. */
+export const isYoung = (claims: JWTPayload): boolean => Date.now() - issuedAt(claims) < YOUNG_MS
+
+/**
+ * Demands that a token still counts. What is known of the person may be older than a token that was made this moment,
+ * so of a young one that seems to have ended the database is asked once more.
+ * @throws AppError 401 when it no longer counts
+ */
+export async function demandLivingToken(
+  directory: PeopleDirectory,
+  qxId: string,
+  claims: JWTPayload,
+): Promise<void> {
+  let end = endOfToken(await directory.find(qxId), claims)
+  if (end === 'token_session_ended' && isYoung(claims)) {
+    directory.forget(qxId)
+    end = endOfToken(await directory.find(qxId), claims)
+  }
   if (end !== undefined) throw tokenRefused(end, MEANINGS[end])
 }

@@ -20,7 +20,13 @@ export const PEOPLE_ROUTES = {
 } as const
 
 /** Pages and endpoints of the people's realm that are ours, not the OAuth library's. */
-export const PEOPLE_PAGES = { signIn: '/sign-in', password: '/password', userInfo: '/userinfo' } as const
+export const PEOPLE_PAGES = {
+  signIn: '/sign-in',
+  password: '/password',
+  choosePassword: '/choose-password',
+  invitation: '/invitation',
+  userInfo: '/userinfo',
+} as const
 
 /** The one scope of machine tokens. */
 export const MACHINE_SCOPE = 'machine2machine'

@@ -1,3 +1,4 @@
+import type { Act, AuditLog } from '@atrium/access'
 import { isUuid, newId } from '@atrium/kernel/ids'
 import { noSuchSession } from '../errors.ts'
 import { endSessions, insertSession, listLivingSessions, touchSession } from '../queries/sessions.ts'
@@ -15,17 +16,25 @@ export interface Session {
   readonly expiresAt: Date
 }
 
+/** Somebody proved who they are; the act says from where. */
+export interface NewSignIn {
+  readonly qxId: string
+  readonly clientId: string
+  readonly act: Act
+}
+
+/** Beginnings and ends of sessions are in the audit log. */
 export interface Sessions {
   /** @returns its id. The oldest ones of a person give way when there are too many. */
-  begin(session: { qxId: string; clientId: string; address: string; userAgent: string }): Promise<string>
+  begin(session: NewSignIn): Promise<string>
   /** Those that live, newest first. */
   list(qxId: string): Promise<Session[]>
   /** Notes its use. @returns false when it is over */
   touch(qxId: string, sessionId: string): Promise<boolean>
   /** Its tokens stop in every process within a second. @throws AppError 404 unless the person has such a session */
-  end(qxId: string, sessionId: string): Promise<void>
+  end(qxId: string, sessionId: string, act: Act): Promise<void>
   /** @param exceptId undefined: all. @returns how many ended */
-  endOthers(qxId: string, exceptId: string | undefined): Promise<number>
+  endOthers(qxId: string, exceptId: string | undefined, act: Act): Promise<number>
 }
 
 const MOST_PER_PERSON = 50
@@ -34,26 +43,39 @@ const LONGEST_USER_AGENT = 400
 /** @param onEnd called with the person whose tokens ended, once that is committed */
 export function createSessions(
   db: IdentityDatabase,
-  options: { lifetimeSeconds: number; onEnd: (qxId: string) => void },
+  options: { lifetimeSeconds: number; audit: AuditLog; onEnd: (qxId: string) => void },
 ): Sessions {
-  async function end(qxId: string, which: Parameters<typeof endSessions>[2]): Promise<number> {
-    const ended = await db.transaction().execute((trx) => endSessions(trx, qxId, which))
+  const { audit } = options
+
+  async function end(qxId: string, which: Parameters<typeof endSessions>[2], act: Act): Promise<number> {
+    const ended = await db.transaction().execute(async (trx) => {
+      const count = await endSessions(trx, qxId, which)
+      const resource =
+        typeof which === 'object' && 'only' in which
+          ? { resourceType: 'session', resourceId: which.only }
+          : { resourceType: 'account', resourceId: qxId }
+      if (count > 0)
+        await audit.record(trx, act, { spaceId: null, ...resource, after: { qxId, endedSessions: count } })
+      return count
+    })
     options.onEnd(qxId)
     return ended
   }
   return {
-    async begin({ qxId, clientId, address, userAgent }) {
+    async begin({ qxId, clientId, act }) {
       const sessionId = newId()
       await db.transaction().execute(async (trx) => {
         await insertSession(trx, {
           sessionId,
           qxId,
           clientId,
-          address,
-          userAgent: userAgent.slice(0, LONGEST_USER_AGENT),
+          address: act.address,
+          userAgent: act.userAgent.slice(0, LONGEST_USER_AGENT),
           lifetimeSeconds: options.lifetimeSeconds,
         })
         await endSessions(trx, qxId, { beyond: MOST_PER_PERSON })
+        const resource = { spaceId: null, resourceType: 'session', resourceId: sessionId }
+        await audit.record(trx, act, { ...resource, after: { qxId, clientId } })
       })
       options.onEnd(qxId)
       return sessionId
@@ -70,10 +92,10 @@ export function createSessions(
       }))
     },
     touch: async (qxId, sessionId) => isUuid(sessionId) && touchSession(db, qxId, sessionId),
-    async end(qxId, sessionId) {
-      const ended = isUuid(sessionId) ? await end(qxId, { only: sessionId }) : 0
+    async end(qxId, sessionId, act) {
+      const ended = isUuid(sessionId) ? await end(qxId, { only: sessionId }, act) : 0
       if (ended === 0) throw noSuchSession(sessionId)
     },
-    endOthers: (qxId, exceptId) => end(qxId, exceptId === undefined ? 'all' : { except: exceptId }),
+    endOthers: (qxId, exceptId, act) => end(qxId, exceptId === undefined ? 'all' : { except: exceptId }, act),
   }
 }

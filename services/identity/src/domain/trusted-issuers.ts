@@ -2,11 +2,11 @@ import type { CryptoKey, JWTPayload, JWTVerifyGetKey } from 'jose'
 import type { IdentityConfig } from '../config.ts'
 import { tokenRefused } from '../errors.ts'
 import type { ClientDirectory, KnownClient } from './client-directory.ts'
-import type { KeyRing } from './key-ring.ts'
 import { SIGNING_ALG } from './key-rotation.ts'
-import { demandLivingToken, endOfToken, type PeopleDirectory } from './people-directory.ts'
+import { demandLivingToken, endOfToken, issuedAt, isYoung, type PeopleDirectory } from './people-directory.ts'
 import { MACHINE_SCOPE, type Realms } from './realms.ts'
 import type { RevokedTokens } from './revoked-tokens.ts'
+import type { SigningKeys } from './signing-keys.ts'
 
 /** Whom a verified token speaks for. */
 export type VerifiedToken =
@@ -43,6 +43,8 @@ const PUBLIC_KEY_ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
+
+const EMBEDDED_TOLERANCE_SECONDS = 5
 
 const textClaim = (claims: JWTPayload, name: string): string | undefined => {
   const value = claims[name]
@@ -86,13 +88,13 @@ export function peopleIssuer(
       audiences: [realms.audience],
       algorithms: [SIGNING_ALG],
       typ: 'at+jwt',
-      clockToleranceSeconds: 5,
+      clockToleranceSeconds: EMBEDDED_TOLERANCE_SECONDS,
       getKey: embeddedKey,
       async identify(claims) {
         demandUse(claims, 'user')
         const qxId = textClaim(claims, 'qxId')
         if (qxId === undefined) throw tokenRefused('token_claim_invalid', 'The token has no qxId')
-        demandLivingToken(await directory.find(qxId), claims)
+        await demandLivingToken(directory, qxId, claims)
         const sessionId = textClaim(claims, 'sid')
         return {
           kind: 'user',
@@ -129,6 +131,14 @@ export function peopleIssuer(
   }
 }
 
+/** No token outlives its client: one that is older than the client was issued to another of the same id. */
+const isOlderThan = (client: KnownClient, claims: JWTPayload): boolean =>
+  ((claims.iat ?? 0) + 1 + EMBEDDED_TOLERANCE_SECONDS) * 1000 < client.createdAt
+
+/** What was issued before the client was disabled stays dead when it is enabled again. */
+const isEnded = (client: KnownClient, claims: JWTPayload): boolean =>
+  client.status !== 'Active' || isOlderThan(client, claims) || issuedAt(claims) < client.tokensValidFrom
+
 /** Most clients never revoke a token: theirs are not looked up one by one. */
 const mayBeRevoked = (client: KnownClient): boolean => client.revocationsUntil > Date.now()
 
@@ -147,12 +157,15 @@ export function machineIssuer(
       audiences: [realms.audience],
       algorithms: [SIGNING_ALG],
       typ: 'at+jwt',
-      clockToleranceSeconds: 5,
+      clockToleranceSeconds: EMBEDDED_TOLERANCE_SECONDS,
       getKey: embeddedKey,
       async identify(claims) {
         demandUse(claims, 'client')
-        const client = await clients.find(claims.sub ?? '')
-        if (client?.status !== 'Active') {
+        let client = await clients.find(claims.sub ?? '')
+        if ((client === undefined || isEnded(client, claims)) && isYoung(claims)) {
+          client = await clients.findAnew(claims.sub ?? '')
+        }
+        if (client === undefined || isEnded(client, claims)) {
           throw tokenRefused('token_client_inactive', 'The client of this token is not active')
         }
         if (mayBeRevoked(client) && (await revoked.has(claims.jti ?? ''))) {
@@ -163,7 +176,7 @@ export function machineIssuer(
       stillGood(token, claims) {
         const client = token.kind === 'client' ? clients.peek(token.clientId) : null
         if (client === undefined) return undefined
-        if (client?.status !== 'Active') return false
+        if (client === null || isEnded(client, claims)) return false
         if (!mayBeRevoked(client)) return true
         const isRevoked = revoked.peek(claims.jti ?? '')
         return isRevoked === undefined ? undefined : !isRevoked
@@ -195,9 +208,9 @@ export function machineIssuer(
 
 /** Keys of the embedded issuers, by id and never by anything else in the header. */
 export const embeddedKeys =
-  (ring: KeyRing): JWTVerifyGetKey =>
+  (signingKeys: SigningKeys): JWTVerifyGetKey =>
   async ({ kid }): Promise<CryptoKey> => {
-    const key = typeof kid === 'string' && kid.length <= 128 ? await ring.find(kid) : undefined
+    const key = typeof kid === 'string' && kid.length <= 128 ? await signingKeys.find(kid) : undefined
     if (key === undefined)
       throw tokenRefused('token_key_unknown', 'The key that signed the token is not known')
     return key.publicKey

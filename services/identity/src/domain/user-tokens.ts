@@ -1,10 +1,10 @@
 import { invalidInput } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
 import { SignJWT } from 'jose'
-import { isQxId } from './accounts.ts'
-import type { KeyRing } from './key-ring.ts'
+import { isQxId, QX_ID_RULE } from './accounts.ts'
 import { LONGEST_TOKEN_SECONDS, SIGNING_ALG } from './key-rotation.ts'
 import type { Realms } from './realms.ts'
+import type { SigningKeys } from './signing-keys.ts'
 
 export interface UserTokenRequest {
   readonly qxId: string
@@ -15,13 +15,17 @@ export interface UserTokenRequest {
 }
 
 /** Signs a token of the embedded people's issuer. @throws AppError 400 for a bad id or lifetime */
-export async function signUserToken(ring: KeyRing, realms: Realms, user: UserTokenRequest): Promise<string> {
+export async function signUserToken(
+  signingKeys: SigningKeys,
+  realms: Realms,
+  user: UserTokenRequest,
+): Promise<string> {
   const lifetime = user.lifetimeSeconds ?? 3600
-  if (!isQxId(user.qxId)) throw invalidInput('qxId', 'must be 1 to 128 characters without control characters')
+  if (!isQxId(user.qxId)) throw invalidInput('qxId', QX_ID_RULE)
   if (!Number.isInteger(lifetime) || lifetime < 1 || lifetime > LONGEST_TOKEN_SECONDS) {
     throw invalidInput('lifetimeSeconds', `must be a whole number from 1 to ${LONGEST_TOKEN_SECONDS}`)
   }
-  const key = ring.current()
+  const key = signingKeys.current()
   const now = Math.floor(Date.now() / 1000)
   return new SignJWT({ qxId: user.qxId, name: user.name ?? user.qxId, token_use: 'user' })
     .setProtectedHeader({ alg: SIGNING_ALG, typ: 'at+jwt', kid: key.kid })

@@ -8,8 +8,8 @@ import {
   jwtVerify,
   type ProtectedHeaderParameters,
 } from 'jose'
+import { LRUCache } from 'lru-cache'
 import { tokenRefused } from '../errors.ts'
-import { BoundedMap } from './bounded-map.ts'
 import type { TrustedIssuer, VerifiedToken } from './trusted-issuers.ts'
 
 export interface TokenVerifier {
@@ -114,7 +114,7 @@ export function createTokenVerifier(
   issuers: readonly TrustedIssuer[],
   onRefused: (code: string) => void,
 ): TokenVerifier {
-  const cache = new BoundedMap<string, CacheEntry>(CAPACITY)
+  const cache = new LRUCache<string, CacheEntry>({ max: CAPACITY })
 
   async function verifyAnew(token: string, key: string): Promise<VerifiedToken> {
     const { header, claims: unverified } = decode(token)

@@ -1,5 +1,7 @@
 import type { Job } from '@atrium/kernel/jobs'
+import { deleteEmptyBuckets } from '../queries/attempts.ts'
 import { deleteExpiredOidcRecords } from '../queries/oidc-records.ts'
+import { deleteExpiredPasswordLinks } from '../queries/password-links.ts'
 import { deleteExpiredRevocations } from '../queries/revoked-tokens.ts'
 import { deleteOldSessions } from '../queries/sessions.ts'
 import type { IdentityDatabase } from '../queries/tables.ts'
@@ -14,6 +16,8 @@ export const deleteExpiredJob = (db: IdentityDatabase): Job => ({
   async run() {
     await deleteExpiredOidcRecords(db)
     await deleteExpiredRevocations(db)
+    await deleteEmptyBuckets(db)
+    await deleteExpiredPasswordLinks(db)
     await deleteOldSessions(db, SESSION_DAYS)
   },
 })

@@ -92,6 +92,7 @@ export const updateClient = (
     .set({
       ...(change.name === undefined ? {} : { name: change.name }),
       ...(change.status === undefined ? {} : { status: change.status }),
+      ...(change.status === 'Disabled' ? { tokens_valid_from: new Date() } : {}),
       ...(change.tokenLifetimeSeconds === undefined
         ? {}
         : { token_lifetime_seconds: change.tokenLifetimeSeconds }),

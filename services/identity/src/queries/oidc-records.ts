@@ -78,22 +78,24 @@ export async function deleteOidcRecord(db: IdentityDatabase, model: string, id: 
   if (model === 'Grant' && gone?.account_id != null) await announcePerson(db, gone.account_id)
 }
 
-/** Deletes a grant and everything that was issued on it, and announces the person. */
-export async function deleteGrant(db: IdentityDatabase, grantId: string): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    const gone = await trx
-      .deleteFrom('oidc_records')
-      .where((where) =>
-        where.or([
-          where('grant_id', '=', grantId),
-          where.and([where('model', '=', 'Grant'), where('id', '=', grantId)]),
-        ]),
-      )
-      .returning('account_id')
-      .execute()
-    const qxId = gone.find(({ account_id }) => account_id !== null)?.account_id
-    if (qxId != null) await announcePerson(trx, qxId)
-  })
+/**
+ * Deletes a grant and everything that was issued on it, and announces the person.
+ * @returns who gave it; undefined when there was none
+ */
+export async function deleteGrant(trx: IdentityDatabase, grantId: string): Promise<string | undefined> {
+  const gone = await trx
+    .deleteFrom('oidc_records')
+    .where((where) =>
+      where.or([
+        where('grant_id', '=', grantId),
+        where.and([where('model', '=', 'Grant'), where('id', '=', grantId)]),
+      ]),
+    )
+    .returning('account_id')
+    .execute()
+  const qxId = gone.find(({ account_id }) => account_id !== null)?.account_id ?? undefined
+  if (qxId !== undefined) await announcePerson(trx, qxId)
+  return qxId
 }
 
 export async function deleteExpiredOidcRecords(db: IdentityDatabase): Promise<number> {

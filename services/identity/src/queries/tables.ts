@@ -1,5 +1,8 @@
 import { createDatabase, type Generated, type Kysely, type Pool, type Selectable } from '@atrium/kernel/db'
 
+/** What an id stands for. */
+export type PrincipalKind = 'person' | 'client'
+
 export type ClientStatus = 'In Progress' | 'Active' | 'Disabled'
 
 type SigningKeysTable = {
@@ -18,6 +21,7 @@ type ClientsTable = {
   status: ClientStatus
   token_lifetime_seconds: number
   revocations_until: Generated<Date | null>
+  tokens_valid_from: Generated<Date | null>
   version: Generated<number>
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -68,6 +72,18 @@ type OidcRecordsTable = {
   expires_at: Date | null
 }
 
+type PrincipalIdsTable = {
+  principal_id: string
+  kind: PrincipalKind
+  claimed_at: Generated<Date>
+}
+
+type PasswordLinksTable = {
+  token_hash: Buffer
+  qx_id: string
+  expires_at: Date
+}
+
 type RevokedTokensTable = {
   jti: string
   expires_at: Date
@@ -75,9 +91,11 @@ type RevokedTokensTable = {
 
 export type IdentityTables = {
   signing_keys: SigningKeysTable
+  principal_ids: PrincipalIdsTable
   clients: ClientsTable
   client_secrets: ClientSecretsTable
   accounts: AccountsTable
+  password_links: PasswordLinksTable
   sessions: SessionsTable
   oidc_records: OidcRecordsTable
   revoked_tokens: RevokedTokensTable

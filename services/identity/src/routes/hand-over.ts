@@ -1,7 +1,8 @@
+import { actOfCaller } from '@atrium/access'
 import { AppError } from '@atrium/kernel/errors'
 import type { ServiceScope } from '@atrium/kernel/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { markScheme, type RealmHandler } from '../adapters/provider-setup.ts'
+import type { RealmHandler } from '../ports.ts'
 
 const MAX_FORM_BYTES = 16_384
 export const FORM = 'application/x-www-form-urlencoded'
@@ -39,19 +40,20 @@ export function readForms(scope: ServiceScope): void {
   refuseOtherBodies(scope)
 }
 
-/** @param realm the library on the keys that are published now; `path` is the one below its issuer */
+/** Until the library has found out who calls. */
+const NOBODY = { kind: 'system', qxId: '', name: '' } as const
+
+/** @param answer the library on the keys that are published now; `path` is the one below its issuer */
 export const handOverTo =
-  (realm: () => RealmHandler, publicUrl: string) =>
+  (answer: RealmHandler) =>
   (path: string | ((request: FastifyRequest) => string)) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const answer = realm()
     reply.hijack()
     for (const [name, value] of Object.entries(reply.getHeaders())) {
       if (value !== undefined) reply.raw.setHeader(name, value)
     }
     request.raw.url = typeof path === 'string' ? path : path(request)
-    markScheme(request.raw, publicUrl)
-    await answer(request.raw, reply.raw, request.ip)
+    await answer(request.raw, reply.raw, { address: request.ip, act: actOfCaller(request, NOBODY) })
   }
 
 /** With the query of the request, where the endpoint has one. */

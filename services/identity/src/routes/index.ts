@@ -1,5 +1,8 @@
+import type { ServiceRateLimits } from '@atrium/access'
 import type { ServiceScope } from '@atrium/kernel/http'
-import type { MachineContext, PeopleContext } from './context.ts'
+import type { identityAccess } from '../access.ts'
+import type { AccountsContext, MachineContext, PeopleContext } from '../context.ts'
+import { accountRoutes } from './accounts.ts'
 import { machineRealmRoutes } from './machine-realm.ts'
 import { pageRoutes } from './pages.ts'
 import { peopleRealmRoutes } from './people-realm.ts'
@@ -27,6 +30,10 @@ import { sessionRoutes } from './sessions.ts'
  * GET  /people/connect/endSession                           requestSignOut
  * POST /people/connect/endSession/confirm                   confirmSignOut
  * GET  /people/connect/endSession/success                   showSignedOut
+ * GET  /people/choose-password                              showChoosePassword
+ * POST /people/choose-password                              choosePassword
+ * GET  /people/invitation                                   showInvitation
+ * POST /people/invitation                                   acceptInvitationOnPage
  *
  * People with their own token:
  * GET  /people/userinfo                                     getUserInfo
@@ -35,14 +42,49 @@ import { sessionRoutes } from './sessions.ts'
  * DELETE /v1/sessions                                       endOtherSessions
  * DELETE /v1/sessions/:sessionId                            endSession
  * POST   /v1/password                                       changePassword
+ *
+ * Superusers:
+ * GET    /v1/admin/accounts                                 listAccounts
+ * POST   /v1/admin/accounts                                 createAccount
+ * GET    /v1/admin/accounts/:qxId                           getAccount
+ * PATCH  /v1/admin/accounts/:qxId                           updateAccount
+ * POST   /v1/admin/accounts/:qxId:reset-password            resetAccountPassword
  */
 export function identityRoutes(
   scope: ServiceScope,
-  contexts: { machines: MachineContext | undefined; people: PeopleContext | undefined },
+  contexts: {
+    machines: MachineContext | undefined
+    people: PeopleContext | undefined
+    accounts: AccountsContext
+  },
+  limits: ServiceRateLimits,
 ): void {
+  limitAddresses(scope, limits)
+  accountRoutes(scope, contexts.accounts)
   if (contexts.machines !== undefined) machineRealmRoutes(scope, contexts.machines)
   if (contexts.people === undefined) return
   peopleRealmRoutes(scope, contexts.people)
   pageRoutes(scope, contexts.people)
   sessionRoutes(scope, contexts.people)
+}
+
+/**
+ * Public operations that are not limited by address: what machines ask is limited by client and address where the
+ * library knows the client, and who verifies tokens must always get the keys.
+ */
+const NOT_BY_ADDRESS: ReadonlySet<string> = new Set<keyof typeof identityAccess>([
+  'issueMachineToken',
+  'introspectMachineToken',
+  'revokeMachineToken',
+  'getMachineDiscovery',
+  'getMachineKeys',
+  'getPeopleDiscovery',
+  'getPeopleKeys',
+])
+
+function limitAddresses(scope: ServiceScope, limits: ServiceRateLimits): void {
+  scope.addHook('onRequest', async ({ ip, routeOptions: { config } }, reply) => {
+    const isOpen = config.public === true && !NOT_BY_ADDRESS.has(config.operationId ?? '')
+    if (isOpen) await limits.admitAddress(ip, (name, value) => void reply.header(name, value))
+  })
 }

@@ -1,4 +1,5 @@
 import type { ServiceScope } from '@atrium/kernel/http'
+import type { MachineContext } from '../context.ts'
 import {
   Discovery,
   Empty,
@@ -11,7 +12,6 @@ import {
   TokenResponse,
 } from '../contract/index.ts'
 import { MACHINE_PATH, MACHINE_ROUTES } from '../domain/realms.ts'
-import type { MachineContext } from './context.ts'
 import { FORM, handOverTo, leaveForms } from './hand-over.ts'
 import { publicRoute } from './public-route.ts'
 
@@ -20,7 +20,7 @@ export function machineRealmRoutes(parent: ServiceScope, context: MachineContext
   void parent.register((scope: ServiceScope, _options, ready) => {
     leaveForms(scope)
 
-    const handOver = handOverTo(context.machineRealm, context.publicUrl)
+    const handOver = handOverTo(context.machineRealm)
 
     scope.route({
       method: 'POST',
@@ -31,7 +31,7 @@ export function machineRealmRoutes(parent: ServiceScope, context: MachineContext
         summary: 'Get an access token by client credentials (form or HTTP Basic)',
         consumes: [FORM],
         body: TokenRequest,
-        response: { 200: TokenResponse, ...errors(400, 401, 413, 429, 500) },
+        response: { 200: TokenResponse, ...errors(400, 401, 413, 429, 500, 503) },
       },
       handler: handOver(MACHINE_ROUTES.token),
     })
@@ -45,7 +45,7 @@ export function machineRealmRoutes(parent: ServiceScope, context: MachineContext
         summary: 'Ask whether one of the calling client’s own tokens is active',
         consumes: [FORM],
         body: IntrospectionRequest,
-        response: { 200: IntrospectionResponse, ...errors(400, 401, 413, 429, 500) },
+        response: { 200: IntrospectionResponse, ...errors(400, 401, 413, 429, 500, 503) },
       },
       handler: handOver(MACHINE_ROUTES.introspection),
     })
@@ -59,7 +59,7 @@ export function machineRealmRoutes(parent: ServiceScope, context: MachineContext
         summary: 'Give up one of the calling client’s own tokens; it ends everywhere within a second',
         consumes: [FORM],
         body: RevocationRequest,
-        response: { 200: Empty, ...errors(400, 401, 413, 429, 500) },
+        response: { 200: Empty, ...errors(400, 401, 413, 429, 500, 503) },
       },
       handler: handOver(MACHINE_ROUTES.revocation),
     })

@@ -1,21 +1,22 @@
-import { AppError } from '@atrium/kernel/errors'
+import { actOfCaller } from '@atrium/access'
 import type { ServiceScope } from '@atrium/kernel/http'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { Interaction } from '../adapters/interactions.ts'
-import { markScheme } from '../adapters/provider-setup.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { PeopleContext } from '../context.ts'
 import { Html, htmlErrors, Redirect } from '../contract/index.ts'
-import { faultOfPassword } from '../domain/accounts.ts'
+import type { Account } from '../domain/accounts.ts'
 import { PEOPLE_PAGES, PEOPLE_PATH } from '../domain/realms.ts'
 import type { Attempt } from '../domain/sign-in.ts'
-import { errorPage, passwordChangedPage } from '../pages/messages.ts'
+import { passwordChangedPage } from '../pages/messages.ts'
 import type { Fault, Page } from '../pages/page.ts'
 import { passwordPage } from '../pages/password.ts'
 import { signInPage } from '../pages/sign-in.ts'
-import type { PeopleContext } from './context.ts'
+import type { Interaction } from '../ports.ts'
+import { answerError, sendPage } from './answer-page.ts'
+import { choosePasswordRoutes } from './choose-password.ts'
+import { demandSameSite, type Form, faultsOf } from './forms.ts'
 import { FORM, readForms } from './hand-over.ts'
 import { publicRoute } from './public-route.ts'
 
-type Form = Readonly<Record<string, string>>
 type SignInRequest = FastifyRequest<{ Params: { uid: string } }>
 
 const tags = ['Pages']
@@ -24,32 +25,6 @@ const PASSWORD_URL = `${PEOPLE_PATH}${PEOPLE_PAGES.password}`
 
 /** One sentence for a wrong password, an unknown and a disabled account. */
 const WRONG_PAIR = 'The user name or the password is wrong'
-
-function sendPage(reply: FastifyReply, page: Page, status = 200): FastifyReply {
-  return reply
-    .code(status)
-    .header('content-security-policy', page.policy)
-    .type('text/html; charset=utf-8')
-    .send(page.html)
-}
-
-/** Failures of pages are pages. */
-function answerError(error: FastifyError | AppError, request: FastifyRequest, reply: FastifyReply) {
-  const status = error instanceof AppError ? error.status : (error.statusCode ?? 500)
-  if (error instanceof AppError && error.headers !== undefined) reply.headers(error.headers)
-  if (status >= 500) request.log.error({ err: error, requestId: request.id }, 'a page failed')
-  const isOurs = error instanceof AppError || status < 500
-  const reason = isOurs ? error.message : `Internal error; quote request ${request.id}`
-  return sendPage(reply, errorPage(reason), status)
-}
-
-/** Browsers say where a form comes from; a form of another site is none of ours. */
-function demandSameSite(request: FastifyRequest): void {
-  const site = request.headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-    throw new AppError(400, 'invalid_request', 'The form was sent by another site')
-  }
-}
 
 /** What the page says of an attempt that did not succeed, and with which status. */
 function refusalOf(attempt: Exclude<Attempt, { outcome: 'accepted' }>, reply: FastifyReply) {
@@ -67,6 +42,7 @@ export function pageRoutes(parent: ServiceScope, context: PeopleContext): void {
     scope.setErrorHandler(answerError)
     signInRoutes(scope, context)
     passwordRoutes(scope, context)
+    choosePasswordRoutes(scope, context)
     ready()
   })
 }
@@ -91,10 +67,8 @@ function signInPageOf(
 }
 
 function signInRoutes(scope: ServiceScope, context: PeopleContext): void {
-  const find = (request: SignInRequest, reply: FastifyReply): Promise<Interaction> => {
-    markScheme(request.raw, context.publicUrl)
-    return context.interactions().find(request.raw, reply.raw, request.params.uid)
-  }
+  const find = (request: SignInRequest, reply: FastifyReply): Promise<Interaction> =>
+    context.interactions().find(request.raw, reply.raw, request.params.uid)
 
   scope.route<{ Params: { uid: string } }>({
     method: 'GET',
@@ -103,7 +77,7 @@ function signInRoutes(scope: ServiceScope, context: PeopleContext): void {
     schema: {
       tags,
       summary: 'The page on which people sign in',
-      response: { 200: Html('The page'), 303: Redirect, ...htmlErrors(400, 500) },
+      response: { 200: Html('The page'), 303: Redirect, ...htmlErrors(400, 429, 500, 503) },
     },
     async handler(request, reply) {
       const interaction = await find(request, reply)
@@ -140,8 +114,7 @@ function signInRoutes(scope: ServiceScope, context: PeopleContext): void {
       const returnTo = await context.interactions().signIn(request.raw, reply.raw, {
         qxId: attempt.account.qxId,
         clientId: interaction.clientId,
-        address: request.ip,
-        userAgent: request.headers['user-agent'] ?? '',
+        act: actOfPerson(request, attempt.account),
       })
       return reply.redirect(returnTo, 303)
     },
@@ -159,7 +132,7 @@ function passwordRoutes(scope: ServiceScope, context: PeopleContext): void {
     schema: {
       tags,
       summary: 'The page on which people change their password',
-      response: { 200: Html('The page') },
+      response: { 200: Html('The page'), ...htmlErrors(429) },
     },
     async handler(_request, reply) {
       return sendPage(reply, passwordPage({ action, user: '', faults: [] }))
@@ -189,18 +162,13 @@ function passwordRoutes(scope: ServiceScope, context: PeopleContext): void {
         const { status, fault } = refusalOf(attempt, reply)
         return refuse(status, fault)
       }
-      await accounts.setPassword(attempt.account.qxId, form.new ?? '')
+      const act = actOfPerson(request, attempt.account)
+      await accounts.setPassword(attempt.account.qxId, form.new ?? '', { act })
       return sendPage(reply, passwordChangedPage())
     },
   })
 }
 
-function faultsOf(form: Form): Fault[] {
-  const fault = faultOfPassword(form.new ?? '')
-  return [
-    ...(fault === undefined ? [] : [{ field: 'new', message: `The new password ${fault}` }]),
-    ...(form.new === form.again
-      ? []
-      : [{ field: 'again', message: 'The new password is not the same both times' }]),
-  ]
-}
+/** What somebody does who has just proved who they are. */
+const actOfPerson = (request: FastifyRequest, { qxId, name }: Account) =>
+  actOfCaller(request, { kind: 'user', qxId, name })

@@ -1,4 +1,7 @@
+import { networkOf } from '@atrium/access'
 import type { ServiceScope } from '@atrium/kernel/http'
+import type { FastifyRequest } from 'fastify'
+import type { PeopleContext } from '../context.ts'
 import {
   AuthorizationQuery,
   Empty,
@@ -7,24 +10,32 @@ import {
   Html,
   htmlErrors,
   KeySet,
+  OAuthError,
   PeopleDiscovery,
   Redirect,
   RevocationRequest,
   UserTokenRequest,
   UserTokenResponse,
 } from '../contract/index.ts'
+import { checkAuthorizationSize } from '../domain/authorization-size.ts'
 import { PEOPLE_PATH, PEOPLE_ROUTES } from '../domain/realms.ts'
-import type { PeopleContext } from './context.ts'
+import { tooManySignIns } from '../errors.ts'
+import { answerError } from './answer-page.ts'
 import { FORM, handOverTo, leaveForms, withQuery } from './hand-over.ts'
 import { publicRoute } from './public-route.ts'
 
 const tags = ['People’s tokens']
 
+const PageOrError = {
+  description: 'What is wrong, as a page or as JSON',
+  content: { ...Html('').content, 'application/json': { schema: OAuthError } },
+}
+
 /** Endpoints of the realm that serves people; each hands the raw request over to the OAuth library. */
 export function peopleRealmRoutes(parent: ServiceScope, context: PeopleContext): void {
   void parent.register((scope: ServiceScope, _options, ready) => {
     leaveForms(scope)
-    const handOver = handOverTo(context.peopleRealm, context.publicUrl)
+    const handOver = handOverTo(context.peopleRealm)
 
     scope.route({
       method: 'GET',
@@ -34,8 +45,10 @@ export function peopleRealmRoutes(parent: ServiceScope, context: PeopleContext):
         tags,
         summary: 'Begin to sign in: authorization code with PKCE',
         querystring: AuthorizationQuery,
-        response: { 303: Redirect, ...htmlErrors(400, 500) },
+        response: { 303: Redirect, ...htmlErrors(400, 429, 500, 503) },
       },
+      errorHandler: answerError,
+      preHandler: beginsInMeasure(context),
       handler: handOver(withQuery(PEOPLE_ROUTES.authorization)),
     })
 
@@ -46,7 +59,7 @@ export function peopleRealmRoutes(parent: ServiceScope, context: PeopleContext):
       schema: {
         tags,
         summary: 'Go on to the application, with a code',
-        response: { 303: Redirect, ...htmlErrors(400, 500) },
+        response: { 303: Redirect, ...htmlErrors(400, 500, 503), ...errors(429) },
       },
       handler: handOver((request) => {
         const { uid } = request.params as { uid: string }
@@ -61,6 +74,16 @@ export function peopleRealmRoutes(parent: ServiceScope, context: PeopleContext):
   })
 }
 
+/** Sign-ins under way are stored before anybody has proved anything, so they are small and few. */
+const beginsInMeasure =
+  ({ throttle, authorizationsPerMinute: burst }: PeopleContext) =>
+  async (request: FastifyRequest): Promise<void> => {
+    checkAuthorizationSize(new URLSearchParams(withQuery('')(request)))
+    const limit = { key: `authorize ${networkOf(request.ip)}`, burst, everySeconds: 60 / burst }
+    const waitSeconds = await throttle.take(limit)
+    if (waitSeconds > 0) throw tooManySignIns(waitSeconds)
+  }
+
 type HandOver = ReturnType<typeof handOverTo>
 
 function tokenRoutes(scope: ServiceScope, handOver: HandOver): void {
@@ -73,7 +96,7 @@ function tokenRoutes(scope: ServiceScope, handOver: HandOver): void {
       summary: 'Exchange a code or a refresh token for tokens',
       consumes: [FORM],
       body: UserTokenRequest,
-      response: { 200: UserTokenResponse, ...errors(400, 401, 413, 500) },
+      response: { 200: UserTokenResponse, ...errors(400, 401, 413, 429, 500, 503) },
     },
     handler: handOver(PEOPLE_ROUTES.token),
   })
@@ -87,7 +110,7 @@ function tokenRoutes(scope: ServiceScope, handOver: HandOver): void {
       summary: 'Give up a refresh or access token, and with it the application’s grant',
       consumes: [FORM],
       body: RevocationRequest,
-      response: { 200: Empty, ...errors(400, 401, 413, 500) },
+      response: { 200: Empty, ...errors(400, 401, 413, 429, 500, 503) },
     },
     handler: handOver(PEOPLE_ROUTES.revocation),
   })
@@ -128,7 +151,13 @@ function signOutRoutes(scope: ServiceScope, handOver: HandOver): void {
       tags,
       summary: 'Sign out (OpenID Connect RP-Initiated Logout)',
       querystring: EndSessionQuery,
-      response: { 200: Html('Asks for confirmation'), 303: Redirect, ...htmlErrors(400, 500) },
+      response: {
+        200: Html('Asks for confirmation'),
+        303: Redirect,
+        400: PageOrError,
+        ...htmlErrors(500, 503),
+        ...errors(429),
+      },
     },
     handler: handOver(withQuery(PEOPLE_ROUTES.end_session)),
   })
@@ -141,7 +170,8 @@ function signOutRoutes(scope: ServiceScope, handOver: HandOver): void {
       tags,
       summary: 'The person confirmed to sign out',
       consumes: [FORM],
-      response: { 303: Redirect, ...htmlErrors(400, 413, 500) },
+      // What is no form is refused before the page's own library sees it.
+      response: { 303: Redirect, 400: PageOrError, ...htmlErrors(500, 503), ...errors(413, 429) },
     },
     handler: handOver(`${PEOPLE_ROUTES.end_session}/confirm`),
   })
@@ -150,7 +180,11 @@ function signOutRoutes(scope: ServiceScope, handOver: HandOver): void {
     method: 'GET',
     url: `${PEOPLE_PATH}${PEOPLE_ROUTES.end_session}/success`,
     ...publicRoute('showSignedOut'),
-    schema: { tags, summary: 'Says that the person is signed out', response: { 200: Html('Signed out') } },
+    schema: {
+      tags,
+      summary: 'Says that the person is signed out',
+      response: { 200: Html('Signed out'), ...errors(429) },
+    },
     handler: handOver(`${PEOPLE_ROUTES.end_session}/success`),
   })
 }

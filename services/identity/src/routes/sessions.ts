@@ -1,10 +1,10 @@
-import { callerOf, type UserPrincipal } from '@atrium/access'
+import { actOf, callerOf, type UserPrincipal } from '@atrium/access'
 import type { ServiceScope } from '@atrium/kernel/http'
 import type { FastifyRequest } from 'fastify'
+import type { PeopleContext } from '../context.ts'
 import { Empty, errors, PasswordChange, SessionList, SessionParams, UserInfo } from '../contract/index.ts'
 import { PEOPLE_PAGES, PEOPLE_PATH } from '../domain/realms.ts'
 import { noSuchAccount, tooManyAttempts, wrongPassword } from '../errors.ts'
-import type { PeopleContext } from './context.ts'
 
 const tags = ['Sessions']
 
@@ -54,7 +54,7 @@ export function sessionRoutes(scope: ServiceScope, context: PeopleContext): void
     },
     async handler(request, reply) {
       const { qxId, sessionId } = personOf(request)
-      await sessions.endOthers(qxId, sessionId)
+      await sessions.endOthers(qxId, sessionId, actOf(request))
       return reply.code(204).send(null)
     },
   })
@@ -67,10 +67,10 @@ export function sessionRoutes(scope: ServiceScope, context: PeopleContext): void
       tags,
       summary: 'End one of your sessions; its tokens stop everywhere within a second',
       params: SessionParams,
-      response: { 204: Empty, ...errors(401, 403, 404, 500, 503) },
+      response: { 204: Empty, ...errors(400, 401, 403, 404, 500, 503) },
     },
     async handler(request, reply) {
-      await sessions.end(personOf(request).qxId, request.params.sessionId)
+      await sessions.end(personOf(request).qxId, request.params.sessionId, actOf(request))
       return reply.code(204).send(null)
     },
   })
@@ -97,7 +97,7 @@ function accountRoutes(scope: ServiceScope, context: PeopleContext): void {
       const attempt = await passwords.attempt(qxId, currentPassword, request.ip)
       if (attempt.outcome === 'throttled') throw tooManyAttempts(attempt.waitSeconds)
       if (attempt.outcome === 'refused') throw wrongPassword()
-      await accounts.setPassword(qxId, newPassword, sessionId)
+      await accounts.setPassword(qxId, newPassword, { act: actOf(request), keepSessionId: sessionId })
       return reply.code(204).send(null)
     },
   })

@@ -1,3 +1,4 @@
+import { named, PartQuery } from '@atrium/kernel/http'
 import Type from 'typebox'
 import { listOf, oneOf, Timestamp } from './common.ts'
 
@@ -7,28 +8,30 @@ const Image = Type.Unsafe<Record<string, unknown> | null>({
   description: 'Secrets and hashes are masked',
 })
 
-export const AuditEntry = Type.Object({
-  auditId: Type.String(),
-  at: Timestamp,
-  actor: Type.Object({
-    kind: oneOf('user', 'client', 'key', 'system'),
-    id: Type.String(),
-    name: Type.String(),
+export const AuditEntry = named(
+  'AuditEntry',
+  Type.Object({
+    auditId: Type.String(),
+    at: Timestamp,
+    actor: Type.Object({
+      kind: oneOf('user', 'client', 'key', 'system'),
+      id: Type.String(),
+      name: Type.String(),
+    }),
+    operation: Type.String({ examples: ['updateSpace'] }),
+    spaceId: Type.Union([Type.String(), Type.Null()]),
+    resourceType: Type.String({ examples: ['api-key'] }),
+    resourceId: Type.String(),
+    before: Image,
+    after: Image,
+    origin: Type.Object({ address: Type.String(), requestId: Type.String(), userAgent: Type.String() }),
   }),
-  operation: Type.String({ examples: ['updateSpace'] }),
-  spaceId: Type.Union([Type.String(), Type.Null()]),
-  resourceType: Type.String({ examples: ['api-key'] }),
-  resourceId: Type.String(),
-  before: Image,
-  after: Image,
-  origin: Type.Object({ address: Type.String(), requestId: Type.String(), userAgent: Type.String() }),
-})
+)
 
 const Instant = Type.String({ format: 'date-time', maxLength: 40 })
 
 export const AuditQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  ...PartQuery.properties,
   operation: Type.Optional(Type.String({ maxLength: 100 })),
   actor: Type.Optional(Type.String({ maxLength: 128, description: 'QX id, client id or key id' })),
   resourceId: Type.Optional(Type.String({ maxLength: 128 })),
@@ -36,4 +39,4 @@ export const AuditQuery = Type.Object({
   to: Type.Optional(Instant),
 })
 
-export const AuditList = listOf(AuditEntry)
+export const AuditList = listOf('AuditEntryPage', AuditEntry)

@@ -1,22 +1,25 @@
-import { PageQuery } from '@atrium/kernel/http'
+import { named, pageQuery } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
 import { Actor, listOf, oneOf, optionalText, requiredText, Timestamp, Uuid } from './common.ts'
 
-const Stage = oneOf('Dev', 'Int', 'Prod')
-const CdhType = oneOf('Provider', 'UseCase')
+const Stage = named('CdhStage', oneOf('Dev', 'Int', 'Prod'))
+const CdhType = named('CdhType', oneOf('Provider', 'UseCase'))
 
 /** `cdhProviderId` is required where the type is Provider, `cdhUseCaseId` where it is UseCase. */
-export const CdhLinkInput = Type.Object({
-  cdhEnvAccountID: requiredText(128),
-  name: requiredText(200),
-  cdhType: CdhType,
-  cdhHub: requiredText(128),
-  cdhProviderId: optionalText(128),
-  cdhUseCaseId: optionalText(128),
-  stage: Stage,
-})
+export const CdhLinkInput = named(
+  'CreateCdhLink',
+  Type.Object({
+    cdhEnvAccountID: requiredText(128),
+    name: requiredText(200),
+    cdhType: CdhType,
+    cdhHub: requiredText(128),
+    cdhProviderId: optionalText(128),
+    cdhUseCaseId: optionalText(128),
+    stage: Stage,
+  }),
+)
 
-export const CdhLinkChanges = Type.Partial(CdhLinkInput)
+export const CdhLinkChanges = named('UpdateCdhLink', Type.Partial(CdhLinkInput))
 
 const core = {
   cdhWorkspaceId: Type.String(),
@@ -31,22 +34,40 @@ const core = {
   cdhLink: Type.String(),
 }
 
-export const CdhLinkCore = Type.Object(core)
-export const CdhLink = Type.Object({
-  ...core,
-  createdBy: Actor,
-  modifiedBy: Actor,
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-})
+export const CdhLinkCore = named('CdhLinkSummary', Type.Object(core))
+export const CdhLink = named(
+  'CdhLink',
+  Type.Object({
+    ...core,
+    createdBy: Actor,
+    modifiedBy: Actor,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  }),
+)
 
 export const CdhLinkQuery = Type.Object({
-  ...PageQuery.properties,
+  ...pageQuery(
+    'cdhWorkspaceId',
+    'cdhEnvAccountID',
+    'name',
+    'cdhType',
+    'cdhHub',
+    'cdhProviderId',
+    'cdhUseCaseId',
+    'stage',
+    'spaceId',
+    'cdhLink',
+    'createdAt',
+    'updatedAt',
+  ).properties,
   stage: Type.Optional(Stage),
   cdhType: Type.Optional(CdhType),
 })
-export const CdhLinkList = listOf(CdhLink)
+export const CdhLinkList = listOf('CdhLinkPage', CdhLink)
 export const CdhLinkParams = Type.Object({ spaceId: Type.String(), cdhworkspaceId: Uuid })
+/** Where a space id of another form is refused with 400 (access.ts). */
+export const KnownCdhLinkParams = Type.Object({ spaceId: Uuid, cdhworkspaceId: Uuid })
 
 export type CdhLinkInput = Static<typeof CdhLinkInput>
 export type CdhLinkChanges = Static<typeof CdhLinkChanges>

@@ -1,32 +1,42 @@
+import { named, textLike } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
 import { requiredText, Timestamp } from './common.ts'
 
-const Currency = Type.String({ pattern: '^[A-Z]{3}$', examples: ['USD'] })
+const Currency = textLike('^[A-Z]{3}$', 'be a currency code of three capitals, like USD', {
+  examples: ['USD'],
+})
 const Amount = Type.Number({ description: 'Exact decimal: read it as text where doubles are too coarse' })
 
-export const CostEntryInput = Type.Object({
-  day: Type.String({ format: 'date', description: '1970-01-01 or later' }),
-  service: requiredText(128),
-  calculatedCost: Type.Number({
-    minimum: 0,
-    description: 'At most 12 digits before and 12 after the decimal point',
+export const CostEntryInput = named(
+  'RecordCost',
+  Type.Object({
+    day: Type.String({ format: 'date', description: '1970-01-01 or later' }),
+    service: requiredText(128),
+    calculatedCost: Type.Number({
+      minimum: 0,
+      exclusiveMaximum: 1e12,
+      description: 'At most 12 digits before and 12 after the decimal point',
+    }),
+    currency: Currency,
+    usageDetails: Type.Optional(Type.String({ maxLength: 65_536, description: 'JSON text; {} by default' })),
+    description: Type.Optional(Type.String({ maxLength: 4000 })),
   }),
-  currency: Currency,
-  usageDetails: Type.Optional(Type.String({ maxLength: 65_536, description: 'JSON text; {} by default' })),
-  description: Type.Optional(Type.String({ maxLength: 4000 })),
-})
+)
 
-export const CostEntry = Type.Object({
-  entryId: Type.String(),
-  day: Type.String({ format: 'date' }),
-  service: Type.String(),
-  calculatedCost: Amount,
-  currency: Currency,
-  status: Type.Literal('Recorded'),
-})
+export const CostEntry = named(
+  'CostEntry',
+  Type.Object({
+    entryId: Type.String(),
+    day: Type.String({ format: 'date' }),
+    service: Type.String(),
+    calculatedCost: Amount,
+    currency: Currency,
+    status: Type.Literal('Recorded'),
+  }),
+)
 
 export const CostReportQuery = Type.Object({
-  month: Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$', examples: ['2026-03'] }),
+  month: textLike('^\\d{4}-(0[1-9]|1[0-2])$', 'be a month, like 2026-03', { examples: ['2026-03'] }),
   includeDetails: Type.Optional(Type.Boolean({ default: false, description: 'Adds the daily entries' })),
 })
 
@@ -35,25 +45,39 @@ const report = {
   month: Type.String(),
   currency: Currency,
   services: Type.Array(
-    Type.Object({
-      service: Type.String(),
-      totalCost: Amount,
-      billingPositions: Type.Optional(
-        Type.Array(Type.Object({ day: Type.String({ format: 'date' }), calculatedCost: Amount })),
-      ),
-    }),
+    named(
+      'ServiceCosts',
+      Type.Object({
+        service: Type.String(),
+        totalCost: Amount,
+        billingPositions: Type.Optional(
+          Type.Array(
+            named(
+              'BillingPosition',
+              Type.Object({ day: Type.String({ format: 'date' }), calculatedCost: Amount }),
+            ),
+          ),
+        ),
+      }),
+    ),
   ),
-  totals: Type.Object({ overallCost: Amount, services: Type.Record(Type.String(), Amount) }),
+  totals: named(
+    'CostTotals',
+    Type.Object({ overallCost: Amount, services: Type.Record(Type.String(), Amount) }),
+  ),
   generatedAt: Timestamp,
 }
 
-export const CostReport = Type.Object({
-  ...report,
-  reports: Type.Optional(
-    Type.Array(Type.Object(report), {
-      description: 'Only for a month with several currencies: one report for each',
-    }),
-  ),
-})
+export const CostReport = named(
+  'CostReport',
+  Type.Object({
+    ...report,
+    reports: Type.Optional(
+      Type.Array(named('CurrencyReport', Type.Object(report)), {
+        description: 'Only for a month with several currencies: one report for each',
+      }),
+    ),
+  }),
+)
 
 export type CostEntryInput = Static<typeof CostEntryInput>

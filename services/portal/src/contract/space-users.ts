@@ -1,16 +1,19 @@
-import { PageQuery } from '@atrium/kernel/http'
+import { named, pageQuery } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
 import { listOf, MailAddress, optionalText, QNumber, Role, requiredText, Timestamp } from './common.ts'
 
-export const SpaceUserInput = Type.Object({
-  qNumber: QNumber,
-  name: requiredText(200),
-  department: optionalText(200),
-  mailAddress: MailAddress,
-  role: Role,
-})
+export const SpaceUserInput = named(
+  'AddSpaceUser',
+  Type.Object({
+    qNumber: QNumber,
+    name: requiredText(200),
+    department: optionalText(200),
+    mailAddress: MailAddress,
+    role: Role,
+  }),
+)
 
-export const SpaceUserChanges = Type.Object({ role: Role })
+export const SpaceUserChanges = named('UpdateSpaceUser', Type.Object({ role: Role }))
 
 const core = {
   userId: Type.String(),
@@ -21,12 +24,15 @@ const core = {
   role: Role,
 }
 
-export const SpaceUser = Type.Object(core)
-export const AddedSpaceUser = Type.Object({ ...core, createdAt: Timestamp })
-export const ModifiedSpaceUser = Type.Object({ ...core, modifiedAt: Timestamp })
+export const SpaceUser = named('SpaceUser', Type.Object(core))
+export const AddedSpaceUser = named('AddedSpaceUser', Type.Object({ ...core, createdAt: Timestamp }))
+export const ModifiedSpaceUser = named('ModifiedSpaceUser', Type.Object({ ...core, modifiedAt: Timestamp }))
 
-export const SpaceUserQuery = Type.Object({ ...PageQuery.properties, role: Type.Optional(Role) })
-export const SpaceUserList = listOf(SpaceUser)
+export const SpaceUserQuery = Type.Object({
+  ...pageQuery('userId', 'qNumber', 'name', 'department', 'mailAddress', 'role').properties,
+  role: Type.Optional(Role),
+})
+export const SpaceUserList = listOf('SpaceUserPage', SpaceUser)
 
 export type SpaceUserInput = Static<typeof SpaceUserInput>
 export type SpaceUserQuery = Static<typeof SpaceUserQuery>

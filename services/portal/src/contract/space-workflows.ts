@@ -1,3 +1,4 @@
+import { named } from '@atrium/kernel/http'
 import Type from 'typebox'
 import { ArrayQuery } from './spaces.ts'
 
@@ -6,18 +7,24 @@ export const SpaceWorkflowsQuery = Type.Object({
   clusterName: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
 })
 
-export const SpaceWithWorkflows = Type.Object({
-  spaceId: Type.String(),
-  spaceName: Type.String(),
-  description: Type.String(),
-  appId: Type.String(),
-  itsmServiceOffering: Type.String(),
-  workspaces: Type.Array(
-    Type.Object({
-      workspaceId: Type.String(),
-      clusterName: Type.String(),
-      namespaceName: Type.String(),
-      region: Type.String(),
-    }),
-  ),
-})
+export const SpaceWithWorkflows = named(
+  'SpaceWithWorkflows',
+  Type.Object({
+    spaceId: Type.String(),
+    spaceName: Type.String(),
+    description: Type.String(),
+    appId: Type.String(),
+    itsmServiceOffering: Type.String(),
+    workspaces: Type.Array(
+      named(
+        'WorkflowWorkspace',
+        Type.Object({
+          workspaceId: Type.String(),
+          clusterName: Type.String(),
+          namespaceName: Type.String(),
+          region: Type.String(),
+        }),
+      ),
+    ),
+  }),
+)

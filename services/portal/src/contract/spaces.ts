@@ -1,14 +1,18 @@
+import { named, PartQuery, pageQuery } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Actor, optionalText, requiredText, Timestamp } from './common.ts'
+import { Actor, listOf, optionalText, requiredText, Timestamp, Uuid } from './common.ts'
 
-export const SpaceInput = Type.Object({
-  spaceName: requiredText(200),
-  appId: requiredText(128),
-  description: optionalText(4000),
-  itsmServiceOffering: optionalText(200),
-})
+export const SpaceInput = named(
+  'CreateSpace',
+  Type.Object({
+    spaceName: requiredText(200),
+    appId: requiredText(128),
+    description: optionalText(4000),
+    itsmServiceOffering: optionalText(200),
+  }),
+)
 
-export const SpaceChanges = Type.Partial(SpaceInput)
+export const SpaceChanges = named('UpdateSpace', Type.Partial(SpaceInput))
 
 const core = {
   spaceId: Type.String(),
@@ -19,27 +23,53 @@ const core = {
   createdAt: Timestamp,
 }
 
-export const Space = Type.Object(core)
+export const Space = named('Space', Type.Object(core))
 
-export const SpaceDetail = Type.Object({
-  ...core,
-  createdBy: Actor,
-  modifiedBy: Actor,
-  user: Type.Object(
-    { role: Type.String(), superuser: Type.Boolean() },
-    { description: 'The caller here; role is owner, member or none' },
-  ),
-  userCount: Type.Integer(),
-  kubeflowPipelinesCount: Type.Integer(),
-  apiKeysCount: Type.Integer(),
-  cdhCount: Type.Integer(),
-})
+export const SpaceDetail = named(
+  'SpaceDetail',
+  Type.Object({
+    ...core,
+    createdBy: Actor,
+    modifiedBy: Actor,
+    user: Type.Object(
+      { role: Type.String(), superuser: Type.Boolean() },
+      { description: 'The caller here; role is owner, member or none' },
+    ),
+    userCount: Type.Integer(),
+    kubeflowPipelinesCount: Type.Integer(),
+    apiKeysCount: Type.Integer(),
+    cdhCount: Type.Integer(),
+  }),
+)
+
+export const DeletedSpace = named(
+  'DeletedSpace',
+  Type.Object({
+    ...core,
+    deletedAt: Timestamp,
+    deletedBy: Actor,
+    removedAfter: Type.String({
+      format: 'date-time',
+      description: 'Until then it can be brought back; then its data is removed',
+    }),
+  }),
+)
+export const DeletedSpaceList = listOf('DeletedSpacePage', DeletedSpace)
+/** Not `spaceId`: to the guard, a deleted space is one that does not exist. */
+export const DeletedSpaceQuery = pageQuery(
+  'spaceId',
+  'spaceName',
+  'appId',
+  'description',
+  'itsmServiceOffering',
+  'createdAt',
+  'deletedAt',
+  'removedAfter',
+)
+export const DeletedSpaceParams = Type.Object({ deletedSpaceId: Uuid })
 
 /** Of lists that come as bare arrays: everything in creation order, or one page of it. */
-export const ArrayQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-})
+export const ArrayQuery = PartQuery
 
 export type SpaceInput = Static<typeof SpaceInput>
 export type SpaceChanges = Static<typeof SpaceChanges>

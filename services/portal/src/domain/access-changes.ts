@@ -2,12 +2,17 @@ import type { Notifications } from '@atrium/kernel/db'
 import { notifyAccess } from '../queries/access-changes.ts'
 import type { PortalDb, PortalTransaction } from '../queries/tables.ts'
 
-/** Whose rights changed: a person, a client or a key (by its hash). */
+/** Whose rights changed: those of a person, a client, a key (by its hash), or everybody's in a space. */
 export const subjectOf = {
   user: (qxId: string): string => `user:${qxId}`,
   client: (clientId: string): string => `client:${clientId}`,
   key: (hash: string): string => `key:${hash}`,
+  space: (spaceId: string): string => `space:${spaceId}`,
 } as const
+
+/** The space that a subject names; undefined for any other subject. */
+export const spaceOf = (subject: string): string | undefined =>
+  subject.startsWith('space:') ? subject.slice('space:'.length) : undefined
 
 export const ACCESS_CHANNEL = 'portal_access'
 

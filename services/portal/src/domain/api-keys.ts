@@ -2,12 +2,15 @@ import type { Principal } from '@atrium/access'
 import { isForeignKeyViolation } from '@atrium/kernel/db'
 import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
+import type { PortalContext } from '../context.ts'
 import type { ApiKeyChanges } from '../contract/api-keys.ts'
-import { apiKeyNotFound, keyNotUsable, missed, onlySuperusersRaiseLimits, spaceNotFound } from '../errors.ts'
+import { apiKeyNotFound, keyNotUsable, missed, onlySuperusersRaise, spaceNotFound } from '../errors.ts'
 import {
   type ApiKeyRow,
   findApiKey,
   insertApiKey,
+  type ApiKeyChanges as KeyFields,
+  listApiKeyRows,
   lockApiKey,
   replaceKeyValue,
   revokeApiKeyById,
@@ -16,9 +19,8 @@ import {
 } from '../queries/api-keys.ts'
 import type { PortalTransaction } from '../queries/tables.ts'
 import { subjectOf } from './access-changes.ts'
+import { createKey } from './api-key-directory.ts'
 import { type Act, recordAudit } from './audit.ts'
-import type { PortalContext } from './context.ts'
-import { createKey } from './key-ring.ts'
 import { parseBudget } from './money.ts'
 
 const DAY_MS = 86_400_000
@@ -33,7 +35,7 @@ export async function createApiKey(
   input: { name: string; expiryDate?: string | undefined },
   act: Act,
 ): Promise<{ row: ApiKeyRow; value: string }> {
-  const defaultDays = ctx.env.ATRIUM_API_KEY_DAYS ?? 365
+  const defaultDays = ctx.env.ATRIUM_API_KEY_DAYS
   const expiresAt = expiryOf(input.expiryDate) ?? new Date(Date.now() + defaultDays * DAY_MS)
   const { value, hash, lastFour } = createKey()
   const key = { spaceId, keyId: newId(), name: input.name, hash, lastFour, expiresAt }
@@ -49,6 +51,10 @@ export async function createApiKey(
   }
 }
 
+/** An Active key that has expired is over like a Revoked one; the list's filter and counts say the same in SQL. */
+export const statusOf = (row: ApiKeyRow): 'Active' | 'Revoked' =>
+  row.expires_at.getTime() <= Date.now() ? 'Revoked' : row.status
+
 const resource = (spaceId: string, keyId: string) => ({
   spaceId,
   resourceType: 'api-key',
@@ -60,6 +66,8 @@ function expiryOf(given: string | undefined): Date | undefined {
   const date = new Date(given)
   // A leap second is a valid time of day, but not for Date.
   if (Number.isNaN(date.getTime())) throw invalidInput('body.expiryDate', 'must be an ISO 8601 date and time')
+  // Years of five digits are no date and time of the contract's; an offset leads there from 9999.
+  if (date.getUTCFullYear() > 9999) throw invalidInput('body.expiryDate', 'must lie before the year 10000')
   if (date.getTime() <= Date.now()) throw invalidInput('body.expiryDate', 'must lie in the future')
   return date
 }
@@ -86,7 +94,7 @@ function demandVersion(row: ApiKeyRow, versions: readonly number[] | undefined):
 
 /**
  * Changes a key's name, expiry and limits.
- * @throws AppError 400, 403 when somebody who is no superuser raises the rate, 404, 409 for a revoked key, 412
+ * @throws AppError 400, 403 when somebody who is no superuser raises its end or a limit, 404, 409 for a revoked key, 412
  */
 export async function updateApiKey(
   ctx: PortalContext,
@@ -104,19 +112,31 @@ export async function updateApiKey(
   return changeKey(ctx, spaceId, keyId, async (trx, before) => {
     demandVersion(before, versions)
     if (before.status === 'Revoked') throw keyNotUsable('revoked')
-    if (!isSuperuser && isRaised(before.requests_per_minute, requestsPerMinute)) {
-      throw onlySuperusersRaiseLimits()
-    }
     const fields = { name, expiresAt, requestsPerMinute, monthlyBudget }
+    if (!isSuperuser) demandNothingRaised(before, fields)
     const after = await updateApiKeyById(trx, spaceId, keyId, fields, act)
     await recordAudit(trx, act, { ...resource(spaceId, keyId), before, after })
     return after
   })
 }
 
-/** Without a limit of its own a key has the operator's, which its owner must not replace by a higher one. */
-const isRaised = (from: number | null, to: number | null | undefined): boolean =>
-  to !== undefined && to !== from && (from === null || to === null || to > from)
+/** Without a limit there is no end; 15 digits at most, which doubles tell apart. */
+const limitOf = (value: number | string | null): number =>
+  value === null ? Number.POSITIVE_INFINITY : Number(value)
+
+const isRaised = (from: number | string | null, to: number | string | null | undefined): boolean =>
+  to !== undefined && limitOf(to) > limitOf(from)
+
+/** An owner may only bring a key's end and limits down. @throws AppError 403 that names what would go up */
+function demandNothingRaised(before: ApiKeyRow, after: KeyFields): void {
+  const { expiresAt, requestsPerMinute: rate, monthlyBudget } = after
+  if (expiresAt !== undefined && expiresAt > before.expires_at) throw onlySuperusersRaise('expiryDate')
+  // A key without a rate of its own has the operator's, and nobody here knows whether the new one is lower.
+  if (rate !== before.requests_per_minute && isRaised(before.requests_per_minute ?? 0, rate)) {
+    throw onlySuperusersRaise('requestsPerMinute')
+  }
+  if (isRaised(before.monthly_budget, monthlyBudget)) throw onlySuperusersRaise('monthlyBudget')
+}
 
 /**
  * Gives a key a new value; the old one works for `overlapSeconds` more. Both are the same key: its costs go on.
@@ -162,3 +182,10 @@ export async function revokeApiKey(
     if (now?.status !== 'Revoked') throw missed(now !== undefined, apiKeyNotFound(keyId))
   })
 }
+
+/** The keys of a space. */
+export const listApiKeys = (
+  ctx: PortalContext,
+  spaceId: string,
+  query: Parameters<typeof listApiKeyRows>[2],
+) => listApiKeyRows(ctx.db, spaceId, query)

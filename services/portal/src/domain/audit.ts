@@ -1,39 +1,11 @@
+import type { Act, AuditChange, AuditLog } from '@atrium/access'
 import { newId } from '@atrium/kernel/ids'
-import { insertAuditEntry } from '../queries/audit.ts'
-import type { Actor } from '../queries/stamps.ts'
+import type { PortalContext } from '../context.ts'
+import { insertAuditEntry, listAuditRows } from '../queries/audit.ts'
 import type { StatementRunner } from '../queries/tables.ts'
 
-/** Who does something, by which operation, and from where. */
-export interface Act extends Actor {
-  readonly kind: 'user' | 'client' | 'key' | 'system'
-  readonly operation: string
-  readonly address: string
-  readonly requestId: string
-  readonly userAgent: string
-}
-
-/** What an act did to one resource. */
-export interface AuditChange {
-  /** Null for what belongs to no space. */
-  readonly spaceId: string | null
-  readonly resourceType: string
-  readonly resourceId: string
-  /** The row or object as it was; absent when it is new. */
-  readonly before?: object | undefined
-  /** As it is now; absent when it is gone. */
-  readonly after?: object | undefined
-}
-
-/** What the platform does by itself. */
-export const systemAct = (operation: string): Act => ({
-  kind: 'system',
-  qxId: 'system',
-  name: 'system',
-  operation,
-  address: '',
-  requestId: '',
-  userAgent: '',
-})
+export { systemAct } from '@atrium/access'
+export type { Act }
 
 const MASKED = '****'
 const SECRET_NAME = /secret|password|hash|token$|keyvalue|authorization/i
@@ -78,3 +50,13 @@ export async function recordAudit(trx: StatementRunner, act: Act, change: AuditC
     userAgent: act.userAgent,
   })
 }
+
+/** The platform's one log, for every service: it needs nothing but the transaction of whoever writes. */
+export const auditLog: AuditLog = { record: recordAudit }
+
+/** What was done in a space, or everywhere. */
+export const listAudit = (
+  ctx: PortalContext,
+  spaceId: string | undefined,
+  query: Parameters<typeof listAuditRows>[2],
+) => listAuditRows(ctx.db, spaceId, query)

@@ -1,6 +1,6 @@
 import type { GuardDeps, Principal } from '@atrium/access'
 import { keyExpired, keyRevoked, keyUnknown } from '../errors.ts'
-import type { KeyRing } from './key-ring.ts'
+import type { ApiKeyDirectory } from './api-key-directory.ts'
 
 type VerifyToken = (token: string) => Promise<Exclude<Principal, { kind: 'key' }>>
 
@@ -9,7 +9,7 @@ const isToken = (credential: string): boolean => credential.split('.', 4).length
 
 /** Who a bearer credential stands for. @throws AppError 401 */
 export const createAuthenticate =
-  (verifyToken: VerifyToken, keys: KeyRing): GuardDeps['authenticate'] =>
+  (verifyToken: VerifyToken, keys: ApiKeyDirectory): GuardDeps['authenticate'] =>
   async (credential) => {
     if (isToken(credential)) return verifyToken(credential)
     const lookup = await keys.find(credential)

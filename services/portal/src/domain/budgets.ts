@@ -1,4 +1,5 @@
 import { preconditionFailed } from '@atrium/kernel/errors'
+import type { PortalContext } from '../context.ts'
 import { spaceNotFound } from '../errors.ts'
 import {
   findSpaceBudget,
@@ -8,11 +9,10 @@ import {
 } from '../queries/budgets.ts'
 import { lockSpace } from '../queries/spaces.ts'
 import { type Act, recordAudit } from './audit.ts'
-import type { PortalContext } from './context.ts'
 import { parseBudget } from './money.ts'
 
 /** Budgets are in this currency, and count what was spent in it. */
-export const platformCurrency = (ctx: PortalContext): string => ctx.env.ATRIUM_CURRENCY ?? 'USD'
+export const platformCurrency = (ctx: PortalContext): string => ctx.env.ATRIUM_CURRENCY
 
 /** The budget of a space and its spend in the running month. @throws AppError 404 */
 export async function getSpaceBudget(ctx: PortalContext, spaceId: string): Promise<SpaceSpendRow> {

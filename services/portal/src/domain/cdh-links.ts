@@ -1,6 +1,7 @@
 import { isForeignKeyViolation, isUniqueViolation } from '@atrium/kernel/db'
 import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
+import type { PortalContext } from '../context.ts'
 import type { CdhLinkChanges, CdhLinkInput } from '../contract/cdh-links.ts'
 import { cdhLinkNotFound, linkNameExists, spaceNotFound } from '../errors.ts'
 import {
@@ -8,11 +9,11 @@ import {
   type CdhLinkRow,
   deleteCdhLinkById,
   insertCdhLink,
+  listCdhLinkRows,
   lockCdhLink,
   updateCdhLinkById,
 } from '../queries/cdh-links.ts'
 import { type Act, recordAudit } from './audit.ts'
-import type { PortalContext } from './context.ts'
 
 type AddressParts = Pick<CdhLinkFields, 'cdhHub' | 'cdhProviderId' | 'cdhUseCaseId' | 'cdhEnvAccountID'>
 
@@ -128,3 +129,10 @@ export async function deleteCdhLink(
     await recordAudit(trx, act, { ...resource(spaceId, linkId), before })
   })
 }
+
+/** The links of a space. */
+export const listCdhLinks = (
+  ctx: PortalContext,
+  spaceId: string,
+  query: Parameters<typeof listCdhLinkRows>[2],
+) => listCdhLinkRows(ctx.db, spaceId, query)

@@ -1,23 +1,25 @@
 import { isUniqueViolation } from '@atrium/kernel/db'
 import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
+import type { PortalContext } from '../context.ts'
 import type { ClientChanges, ClientInput } from '../contract/clients.ts'
-import { clientKnown, clientNotFound, illegalClientStatus } from '../errors.ts'
+import { clientIdOfPerson, clientKnown, clientNotFound, illegalClientStatus } from '../errors.ts'
 import {
   type ClientGrant,
   type ClientRow,
   deleteClientPrincipal,
   findClientPrincipal,
   insertClientPrincipal,
+  listClientRows,
   lockClientPrincipal,
   lockKnownSpaces,
   replaceGrants,
   updateClientPrincipal,
 } from '../queries/clients.ts'
+import { findPersonByQNumber } from '../queries/people.ts'
 import type { PortalTransaction } from '../queries/tables.ts'
 import { subjectOf } from './access-changes.ts'
 import { type Act, recordAudit } from './audit.ts'
-import type { PortalContext } from './context.ts'
 
 type Versions = readonly number[] | undefined
 
@@ -76,6 +78,8 @@ export async function createClient(ctx: PortalContext, input: ClientInput, act: 
         status: 'In Progress' as const,
         tokenLifetimeSeconds: (await identity.find(clientId))?.tokenLifetimeSeconds,
       }
+      // People from before ids were claimed.
+      if ((await findPersonByQNumber(trx, clientId)) !== undefined) throw clientIdOfPerson(clientId)
       await insertClientPrincipal(trx, clientId, fields, act)
       await setGrants(trx, clientId, grants)
       const after = await read(trx, clientId)
@@ -200,3 +204,7 @@ export async function deleteClient(
     await recordAudit(trx, act, { ...resource(clientId), before })
   })
 }
+
+/** The clients that the portal knows. */
+export const listClients = (ctx: PortalContext, query: Parameters<typeof listClientRows>[1]) =>
+  listClientRows(ctx.db, query)

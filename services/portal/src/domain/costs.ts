@@ -9,13 +9,12 @@ import {
   type CostSum,
   insertCostEntry,
   sumDailyTotals,
-  sumEntries,
   type UsageEntry,
 } from '../queries/costs.ts'
 import type { PortalDb, StatementRunner } from '../queries/tables.ts'
 import { type Act, recordAudit } from './audit.ts'
 import { parseAmount, plainDecimal, sumOf } from './money.ts'
-import { isCompleted, spanOf } from './months.ts'
+import { spanOf } from './months.ts'
 
 export interface RecordedCost {
   readonly entryId: string
@@ -94,18 +93,18 @@ export interface CurrencyReport {
 
 /**
  * The month's costs, one report per currency; the first is the main one: most entries, then by code.
- * Completed months come from the daily totals, the current one from the entries.
+ * It comes from the daily totals, which each entry joins as it is stored: a busy month costs no more than a quiet one.
  * @throws AppError 400 for a month before 1970
  */
 export async function reportCosts(
   db: PortalDb,
   spaceId: string,
   month: string,
-  options: { byDay: boolean; defaultCurrency: string; now: Date },
+  options: { byDay: boolean; defaultCurrency: string },
 ): Promise<[CurrencyReport, ...CurrencyReport[]]> {
   if (`${month}-01` < EARLIEST) throw invalidInput('query.month', `must be ${EARLIEST.slice(0, 7)} or later`)
   const span = { spaceId, ...spanOf(month), byDay: options.byDay }
-  const sums = isCompleted(month, options.now) ? await sumDailyTotals(db, span) : await sumEntries(db, span)
+  const sums = await sumDailyTotals(db, span)
   const currencies = [...Map.groupBy(sums, (sum) => sum.currency)]
     .map(([currency, rows]) => ({
       currency,

@@ -1,39 +1,76 @@
-import type { AccessDirectory, Principal } from '@atrium/access'
+import type { AccessDirectory } from '@atrium/access'
+import { FreshCache, type Outage } from '@atrium/kernel/cache'
 import { isUuid } from '@atrium/kernel/ids'
 import type { AccessQueries } from '../queries/access.ts'
-import { type AccessChanges, subjectOf } from './access-changes.ts'
-import { FreshCache } from './fresh-cache.ts'
+import { type AccessChanges, spaceOf, subjectOf } from './access-changes.ts'
 
 type RoleHere = Awaited<ReturnType<AccessDirectory['roleIn']>>
 
-/** With the time of the reading itself, a change of rights holds in every process within one second. */
-export const MAX_AGE_MS = 800
+const roleOrNot = (role: 'owner' | 'member' | null | undefined): RoleHere =>
+  role === undefined ? 'no-space' : (role ?? undefined)
 
-/** Who may do what, from the database, remembered for less than a second. */
-export function createDirectory(queries: AccessQueries, changes: AccessChanges): AccessDirectory {
-  const superusers = new FreshCache<boolean>({ maxAgeMs: MAX_AGE_MS, maxEntries: 20_000 })
-  const roles = new FreshCache<RoleHere>({ maxAgeMs: MAX_AGE_MS, maxEntries: 50_000 })
+/** Nobody in particular: whether there is such a space. */
+const ANY_KEY = 'any-key'
+
+/** A subject and a space, which is a UUID at the end of the key. */
+const UUID_LENGTH = 36
+const subjectIn = (key: string): string => key.slice(0, -UUID_LENGTH - 1)
+
+/** "user:alice" → "user" and "alice". */
+const partsOf = (subject: string): [kind: string, id: string] => {
+  const colon = subject.indexOf(':')
+  return [subject.slice(0, colon), subject.slice(colon + 1)]
+}
+
+/**
+ * Who may do what, from the database, remembered for less than a second, and while the database is away for as long
+ * as nothing else is known.
+ */
+export function createDirectory(
+  queries: AccessQueries,
+  changes: AccessChanges,
+  outage: Outage,
+): AccessDirectory {
+  async function readRole(key: string): Promise<{ role: RoleHere }> {
+    const subject = subjectIn(key)
+    const spaceId = key.slice(-UUID_LENGTH)
+    const [kind, id] = partsOf(subject)
+    if (kind === 'user') return { role: roleOrNot(await queries.personRole(spaceId, id)) }
+    if (kind === 'client') return { role: roleOrNot(await queries.clientRole(spaceId, id)) }
+    return { role: (await queries.spaceExists(spaceId)) ? undefined : 'no-space' }
+  }
+
+  const superusers = new FreshCache<boolean>({
+    read: (subject) => {
+      const [kind, id] = partsOf(subject)
+      return queries.isSuperuser(kind === 'user' ? 'user' : 'client', id)
+    },
+    outage,
+    maxEntries: 20_000,
+  })
+  const roles = new FreshCache<{ role: RoleHere }>({
+    read: readRole,
+    subjectOf: subjectIn,
+    isAbsent: ({ role }) => role === 'no-space',
+    outage,
+    maxEntries: 50_000,
+  })
   changes.onChange((subject) => {
+    const spaceId = subject === undefined ? undefined : spaceOf(subject)
+    if (spaceId !== undefined) {
+      roles.forgetWhere((key) => key.endsWith(spaceId))
+      return
+    }
     for (const cache of [superusers, roles]) {
-      if (subject === undefined) cache.clear()
-      else cache.drop(subject)
+      if (subject === undefined) cache.outdate()
+      else cache.forget(subject)
     }
   })
-
-  const roleOrNot = (role: 'owner' | 'member' | null | undefined): RoleHere =>
-    role === undefined ? 'no-space' : (role ?? undefined)
-
-  async function readRole(caller: Principal, spaceId: string): Promise<RoleHere> {
-    if (caller.kind === 'user') return roleOrNot(await queries.personRole(spaceId, caller.qxId))
-    if (caller.kind === 'client') return roleOrNot(await queries.clientRole(spaceId, caller.clientId))
-    return (await queries.spaceExists(spaceId)) ? undefined : 'no-space'
-  }
 
   return {
     async isSuperuser(caller) {
       if (caller.kind === 'key') return false
-      const id = caller.kind === 'user' ? caller.qxId : caller.clientId
-      return superusers.get(subjectOf[caller.kind](id), '', () => queries.isSuperuser(caller.kind, id))
+      return superusers.find(subjectOf[caller.kind](caller.kind === 'user' ? caller.qxId : caller.clientId))
     },
     async roleIn(caller, spaceId) {
       if (!isUuid(spaceId)) return 'no-space'
@@ -44,8 +81,8 @@ export function createDirectory(queries: AccessQueries, changes: AccessChanges):
           ? subjectOf.user(caller.qxId)
           : caller.kind === 'client'
             ? subjectOf.client(caller.clientId)
-            : 'any-key'
-      return roles.get(subject, id, () => readRole(caller, id))
+            : ANY_KEY
+      return (await roles.find(`${subject} ${id}`)).role
     },
   }
 }

@@ -27,11 +27,12 @@ export function signInvitation(key: Buffer, { spaceId, invitationId, expiresAt }
 }
 
 /** What a token says; undefined when it is not one of ours. Whether it has expired is not looked at. */
-export function readInvitation(key: Buffer, token: string): InvitationClaims | undefined {
+export function readInvitation(keys: readonly Buffer[], token: string): InvitationClaims | undefined {
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length !== CLAIM_BYTES + MAC_BYTES || bytes.toString('base64url') !== token) return undefined
   const claims = bytes.subarray(0, CLAIM_BYTES)
-  if (!timingSafeEqual(macOf(key, claims), bytes.subarray(CLAIM_BYTES))) return undefined
+  const mac = bytes.subarray(CLAIM_BYTES)
+  if (!keys.some((key) => timingSafeEqual(macOf(key, claims), mac))) return undefined
   return {
     spaceId: uuidOf(claims.subarray(0, 16)),
     invitationId: uuidOf(claims.subarray(16, 32)),

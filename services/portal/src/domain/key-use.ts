@@ -1,4 +1,5 @@
 import type { KeyPrincipal } from '@atrium/access'
+import { isUnavailable } from '@atrium/kernel/errors'
 import { every } from '@atrium/kernel/lifecycle'
 import type { Logger } from '@atrium/kernel/log'
 import type { KeyUse } from '../queries/api-keys.ts'
@@ -23,8 +24,10 @@ export function createKeyUseRecorder(options: {
     noted = new Map()
     await options.write([...batch.values()])
   }
-  const report = (error: unknown): void =>
+  const report = (error: unknown): void => {
+    if (isUnavailable(error)) return
     options.log.warn({ err: error }, 'the last use of API keys could not be written')
+  }
   const stop = every(options.everyMs, flush, report)
 
   return {

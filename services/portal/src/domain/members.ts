@@ -1,19 +1,21 @@
 import { isForeignKeyViolation, isUniqueViolation } from '@atrium/kernel/db'
 import { isUuid } from '@atrium/kernel/ids'
+import type { PortalContext } from '../context.ts'
 import type { SpaceUserInput } from '../contract/space-users.ts'
 import { alreadyInSpace, membershipNotFound, missed, spaceNotFound } from '../errors.ts'
 import {
   deleteMembership,
   findMember,
   insertMembership,
+  listMembers,
   lockMembership,
   type MemberRow,
   updateRole,
 } from '../queries/memberships.ts'
+import type { PersonFields } from '../queries/people.ts'
 import type { PortalTransaction, Role } from '../queries/tables.ts'
 import { subjectOf } from './access-changes.ts'
 import { type Act, recordAudit } from './audit.ts'
-import type { PortalContext } from './context.ts'
 import { bringPersonUpToDate } from './people.ts'
 
 /**
@@ -43,7 +45,7 @@ export async function addMember(
 export async function joinSpace(
   trx: PortalTransaction,
   spaceId: string,
-  input: SpaceUserInput,
+  input: PersonFields & { readonly role: Role },
   act: Act,
 ): Promise<MemberRow> {
   const person = await bringPersonUpToDate(trx, input, act)
@@ -113,3 +115,10 @@ async function memberOf(ctx: PortalContext, spaceId: string, userId: string): Pr
   if (member === undefined) throw membershipNotFound(userId)
   return member
 }
+
+/** The members of a space. */
+export const listSpaceMembers = (
+  ctx: PortalContext,
+  spaceId: string,
+  query: Parameters<typeof listMembers>[2],
+) => listMembers(ctx.db, spaceId, query)

@@ -13,6 +13,3 @@ export function spanOf(month: string): MonthSpan {
       : `${String(year).padStart(4, '0')}-${String(number + 1).padStart(2, '0')}-01`
   return { from: `${month}-01`, until }
 }
-
-/** Over, in UTC: nothing but late entries can be added to it. */
-export const isCompleted = (month: string, now: Date): boolean => month < now.toISOString().slice(0, 7)

@@ -1,9 +1,9 @@
 import { isUuid } from '@atrium/kernel/ids'
+import type { PortalContext } from '../context.ts'
 import { spaceNotFound, userNotFound } from '../errors.ts'
 import { findPersonByQNumber } from '../queries/people.ts'
 import { selectSpacePermissions } from '../queries/permissions.ts'
 import type { Role } from '../queries/tables.ts'
-import type { PortalContext } from './context.ts'
 
 /** @throws AppError 404 for a space or a person that is not known */
 export async function permissionsInSpace(

@@ -1,19 +1,18 @@
 import type { Principal } from '@atrium/access'
 import { newId } from '@atrium/kernel/ids'
+import type { PortalContext } from '../context.ts'
 import type { SpaceChanges, SpaceInput } from '../contract/spaces.ts'
 import { missed, spaceNotFound } from '../errors.ts'
-import { inBatches } from '../queries/listing.ts'
 import {
   insertSpace,
   lockSpace,
+  readSpaces,
   type SpaceDetailRow,
   type SpaceRow,
   selectSpaceDetail,
-  selectSpaces,
   updateSpaceById,
 } from '../queries/spaces.ts'
 import { type Act, recordAudit } from './audit.ts'
-import type { PortalContext } from './context.ts'
 
 /** Makes a space. Whoever makes it does not become a member by that. */
 export async function createSpace(ctx: PortalContext, input: SpaceInput, act: Act): Promise<SpaceRow> {
@@ -36,11 +35,7 @@ export async function listSpaces(
   query: { limit?: number; page?: number },
 ): Promise<AsyncGenerator<SpaceRow[]>> {
   const scope = (await ctx.access.directory.isSuperuser(caller)) ? 'all' : caller
-  return inBatches(
-    query,
-    (batch) => selectSpaces(ctx.db, scope, batch),
-    (row) => row.space_id,
-  )
+  return readSpaces(ctx.db, scope, query)
 }
 
 /** @throws AppError 404 */

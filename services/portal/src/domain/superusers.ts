@@ -1,18 +1,23 @@
+import { claimPersonId } from '@atrium/identity'
 import { isUniqueViolation } from '@atrium/kernel/db'
+import { preconditionFailed } from '@atrium/kernel/errors'
+import type { PortalContext } from '../context.ts'
 import type { SuperuserChanges, SuperuserInput } from '../contract/superusers.ts'
-import { missed, qNumberTaken, superuserExists, superuserNotFound } from '../errors.ts'
+import { lastSuperuser, missed, qNumberTaken, superuserExists, superuserNotFound } from '../errors.ts'
 import { upsertSuperuserClient } from '../queries/clients.ts'
 import {
   findSuperuser,
+  listSuperusers,
   lockSuperuser,
+  lockSuperusers,
   type PersonRow,
   setSuperuser,
+  unsetSuperuser,
   updateSuperuserById,
 } from '../queries/people.ts'
 import type { PortalTransaction } from '../queries/tables.ts'
 import { subjectOf } from './access-changes.ts'
 import { type Act, recordAudit, systemAct } from './audit.ts'
-import type { PortalContext } from './context.ts'
 import { bringPersonUpToDate } from './people.ts'
 
 /** Makes a person superuser. @throws AppError 400 when they are one already */
@@ -36,7 +41,7 @@ async function appoint(trx: PortalTransaction, before: PersonRow, act: Act): Pro
 
 const resource = (userId: string) => ({ spaceId: null, resourceType: 'superuser', resourceId: userId })
 
-/** @throws AppError 400 when the new Q number is another person's, 404, 412 */
+/** @throws AppError 400 when the new Q number is another person's, 404, 409 when it is a client's, 412 */
 export async function updateSuperuser(
   ctx: PortalContext,
   userId: string,
@@ -50,6 +55,9 @@ export async function updateSuperuser(
   try {
     return await ctx.changes.commit(subjects, async (trx) => {
       const before = await lockSuperuser(trx, userId)
+      if (changes.qNumber !== undefined && changes.qNumber !== before?.q_number) {
+        await claimPersonId(trx, changes.qNumber)
+      }
       const after = await updateSuperuserById(trx, userId, changes, act.qxId, versions)
       if (after === undefined) throw missed(before !== undefined, superuserNotFound(userId))
       await recordAudit(trx, act, { ...resource(userId), before, after })
@@ -59,6 +67,30 @@ export async function updateSuperuser(
     if (isUniqueViolation(error, 'people_q_number_unique')) throw qNumberTaken(changes.qNumber ?? '')
     throw error
   }
+}
+
+/**
+ * Takes a superuser's rights away, in every process; as a person they stay. All superusers are locked, so of two removals
+ * at the same moment the second sees the first.
+ * @throws AppError 404, 409 for the last one, 412
+ */
+export async function removeSuperuser(
+  ctx: PortalContext,
+  userId: string,
+  act: Act,
+  versions: readonly number[] | undefined,
+): Promise<void> {
+  const found = await findSuperuser(ctx.db, userId)
+  if (found === undefined) throw superuserNotFound(userId)
+  await ctx.changes.commit([subjectOf.user(found.q_number)], async (trx) => {
+    const superusers = await lockSuperusers(trx)
+    const before = superusers.find((person) => person.user_id === found.user_id)
+    if (before === undefined) throw superuserNotFound(userId)
+    if (versions !== undefined && !versions.includes(before.version)) throw preconditionFailed()
+    if (superusers.length === 1) throw lastSuperuser()
+    const after = await unsetSuperuser(trx, before.user_id)
+    await recordAudit(trx, act, { ...resource(before.user_id), before, after })
+  })
 }
 
 /** For the first start: makes the person superuser, whoever they were before. */
@@ -87,3 +119,7 @@ export async function ensureSuperuserClient(
     await recordAudit(trx, systemAct('makeSuperuserClient'), change)
   })
 }
+
+/** The people who are superusers. */
+export const listSuperuserPeople = (ctx: PortalContext, query: Parameters<typeof listSuperusers>[1]) =>
+  listSuperusers(ctx.db, query)

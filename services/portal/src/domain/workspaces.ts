@@ -2,22 +2,21 @@ import type { Principal } from '@atrium/access'
 import { isForeignKeyViolation, isUniqueViolation } from '@atrium/kernel/db'
 import { preconditionFailed } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
+import type { PortalContext } from '../context.ts'
 import type { WorkspaceChanges, WorkspaceInput } from '../contract/workspaces.ts'
 import { namespaceExists, spaceNotFound, workspaceNotFound } from '../errors.ts'
-import { inBatches } from '../queries/listing.ts'
 import type { PortalTransaction } from '../queries/tables.ts'
 import {
   deleteWorkspaceById,
   insertWorkspace,
   lockWorkspace,
+  readSpacesWithWorkspaces,
+  readWorkspaces,
   type SpaceWorkspacesRow,
-  selectSpacesWithWorkspaces,
-  selectWorkspaces,
   updateWorkspaceById,
   type WorkspaceRow,
 } from '../queries/workspaces.ts'
 import { type Act, recordAudit } from './audit.ts'
-import type { PortalContext } from './context.ts'
 
 interface Page {
   readonly limit?: number
@@ -53,11 +52,7 @@ export function listWorkspaces(
   spaceId: string,
   query: Page & { readonly namespaceName?: string },
 ): AsyncGenerator<WorkspaceRow[]> {
-  return inBatches(
-    query,
-    (batch) => selectWorkspaces(ctx.db, spaceId, query.namespaceName, batch),
-    (row) => row.workspace_id,
-  )
+  return readWorkspaces(ctx.db, spaceId, query)
 }
 
 /** @throws AppError 404, 409 when the new namespace is taken in the space, 412 */
@@ -120,9 +115,5 @@ export async function listSpacesWithWorkflows(
   query: Page & { readonly clusterName?: string },
 ): Promise<AsyncGenerator<SpaceWorkspacesRow[]>> {
   const scope = (await ctx.access.directory.isSuperuser(caller)) ? 'all' : caller
-  return inBatches(
-    query,
-    (batch) => selectSpacesWithWorkspaces(ctx.db, scope, query.clusterName, batch),
-    (row) => row.space_id,
-  )
+  return readSpacesWithWorkspaces(ctx.db, scope, query)
 }

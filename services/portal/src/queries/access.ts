@@ -19,6 +19,7 @@ const KEY_BY_HASH = `WITH found AS (
          CASE WHEN k.monthly_budget <= coalesce(used.amount, 0) THEN 'key'
               WHEN b.monthly_budget <= coalesce(all_used.amount, 0) THEN 'space' END AS "usedUpBudget"
     FROM found f CROSS JOIN running r JOIN portal.api_keys k USING (space_id, key_id)
+    JOIN portal.spaces s ON s.space_id = k.space_id AND s.deleted_at IS NULL
     LEFT JOIN portal.space_budgets b ON b.space_id = k.space_id
     LEFT JOIN portal.key_monthly_spend used
       ON used.space_id = k.space_id AND used.month = r.month AND used.key_id = k.key_id AND used.currency = $2
@@ -43,9 +44,11 @@ export function createAccessQueries(pool: Pool, currency: string) {
     },
 
     async spaceExists(spaceId: string): Promise<boolean> {
-      const row = await first('portal-space-exists', 'SELECT 1 FROM portal.spaces WHERE space_id = $1', [
-        spaceId,
-      ])
+      const row = await first(
+        'portal-space-exists',
+        'SELECT 1 FROM portal.spaces WHERE space_id = $1 AND deleted_at IS NULL',
+        [spaceId],
+      )
       return row !== undefined
     },
 
@@ -56,7 +59,7 @@ export function createAccessQueries(pool: Pool, currency: string) {
         `SELECT m.role FROM portal.spaces s
            LEFT JOIN (portal.memberships m JOIN portal.people p ON p.user_id = m.user_id AND p.q_number = $2)
              ON m.space_id = s.space_id
-          WHERE s.space_id = $1`,
+          WHERE s.space_id = $1 AND s.deleted_at IS NULL`,
         [spaceId, qNumber],
       )
       return row?.role
@@ -70,7 +73,7 @@ export function createAccessQueries(pool: Pool, currency: string) {
            LEFT JOIN (portal.client_grants g JOIN portal.client_principals c
                         ON c.client_id = g.client_id AND c.client_id = $2 AND c.status = 'Active')
              ON g.space_id = s.space_id
-          WHERE s.space_id = $1`,
+          WHERE s.space_id = $1 AND s.deleted_at IS NULL`,
         [spaceId, clientId],
       )
       return row?.role

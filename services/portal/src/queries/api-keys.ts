@@ -1,6 +1,7 @@
+import { withoutUndefined } from '@atrium/kernel/db'
 import { type Selectable, sql } from 'kysely'
 import { type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
-import { type Actor, createdBy, given, modifiedBy } from './stamps.ts'
+import { type Actor, createdBy, modifiedBy } from './stamps.ts'
 import type { ApiKeysTable, PortalDb, PortalTransaction } from './tables.ts'
 
 export type ApiKeyRow = Selectable<ApiKeysTable>
@@ -89,7 +90,7 @@ export async function updateApiKeyById(
   return trx
     .updateTable('portal.api_keys')
     .set({
-      ...given({
+      ...withoutUndefined({
         name: changes.name,
         expires_at: changes.expiresAt,
         requests_per_minute: changes.requestsPerMinute,
@@ -162,10 +163,29 @@ export async function writeKeyUses(db: PortalDb, uses: readonly KeyUse[]): Promi
     WHERE k.space_id = u.space_id AND k.key_id = u.key_id`.execute(db)
 }
 
+/** An expired key is over like a revoked one. */
+const STATUS = sql`CASE WHEN expires_at <= now() THEN 'Revoked' ELSE status END`
+
+/** By the item’s field; the contract offers these. */
+const SORTABLE = {
+  apiKeyId: plainOrder('key_id'),
+  spaceId: plainOrder('space_id'),
+  name: textOrder('name'),
+  expiryDate: plainOrder('expires_at'),
+  apiKeyArn: plainOrder('last_four'),
+  status: STATUS,
+  revokedAt: plainOrder('revoked_at'),
+  lastUsedAt: plainOrder('last_used_at'),
+  requestsPerMinute: plainOrder('requests_per_minute'),
+  monthlyBudget: plainOrder('monthly_budget'),
+  createdAt: plainOrder('created_at'),
+  updatedAt: plainOrder('modified_at'),
+}
+
 export async function listApiKeyRows(
   db: PortalDb,
   spaceId: string,
-  query: ListQuery & { readonly status?: 'Active' | 'Revoked' },
+  query: ListQuery<keyof typeof SORTABLE> & { readonly status?: 'Active' | 'Revoked' },
 ): Promise<Listed<ApiKeyRow>> {
   return listRows<ApiKeyRow>(
     db,
@@ -174,23 +194,10 @@ export async function listApiKeyRows(
       from: sql`portal.api_keys`,
       where: [
         sql`space_id = ${spaceId}`,
-        ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
+        ...(query.status === undefined ? [] : [sql`(${STATUS}) = ${query.status}`]),
       ],
       searched: [sql.ref('name'), sql.ref('last_four'), sql.ref('created_by_name')],
-      sortable: {
-        apiKeyId: plainOrder('key_id'),
-        spaceId: plainOrder('space_id'),
-        name: textOrder('name'),
-        expiryDate: plainOrder('expires_at'),
-        apiKeyArn: plainOrder('last_four'),
-        status: plainOrder('status'),
-        revokedAt: plainOrder('revoked_at'),
-        lastUsedAt: plainOrder('last_used_at'),
-        requestsPerMinute: plainOrder('requests_per_minute'),
-        monthlyBudget: plainOrder('monthly_budget'),
-        createdAt: plainOrder('created_at'),
-        updatedAt: plainOrder('modified_at'),
-      },
+      sortable: SORTABLE,
       tieBreak: [sql.ref('key_id')],
     },
     query,

@@ -41,9 +41,10 @@ export interface AuditFilter extends Pick<ListQuery, 'limit' | 'page'> {
   /** Q number, client id or key id. */
   readonly actor?: string
   readonly resourceId?: string
-  /** ISO 8601; `from` is included, `to` is not. */
-  readonly from?: string
-  readonly to?: string
+  /** Included. */
+  readonly from?: Date
+  /** Not included. */
+  readonly to?: Date
 }
 
 export async function insertAuditEntry(trx: StatementRunner, entry: NewAuditEntry): Promise<void> {

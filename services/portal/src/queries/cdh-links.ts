@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
+import { folded, type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
 import { type Actor, createdBy, modifiedBy } from './stamps.ts'
 import type { CdhLinksTable, PortalDb, PortalTransaction } from './tables.ts'
 
@@ -85,10 +85,26 @@ export async function deleteCdhLinkById(
     .execute()
 }
 
+/** By the item’s field; the contract offers these. */
+const SORTABLE = {
+  cdhWorkspaceId: plainOrder('cdh_workspace_id'),
+  cdhEnvAccountID: textOrder('cdh_env_account_id'),
+  name: textOrder('name'),
+  cdhType: plainOrder('cdh_type'),
+  cdhHub: textOrder('cdh_hub'),
+  cdhProviderId: textOrder('cdh_provider_id'),
+  cdhUseCaseId: textOrder('cdh_use_case_id'),
+  stage: plainOrder('stage'),
+  spaceId: plainOrder('space_id'),
+  cdhLink: folded(sql`cdh_hub || '/' || cdh_provider_id || cdh_use_case_id || '/' || cdh_env_account_id`),
+  createdAt: plainOrder('created_at'),
+  updatedAt: plainOrder('modified_at'),
+}
+
 export async function listCdhLinkRows(
   db: PortalDb,
   spaceId: string,
-  query: ListQuery & { readonly stage?: string; readonly cdhType?: string },
+  query: ListQuery<keyof typeof SORTABLE> & { readonly stage?: string; readonly cdhType?: string },
 ): Promise<Listed<CdhLinkRow>> {
   const texts = [
     'cdh_env_account_id',
@@ -110,20 +126,7 @@ export async function listCdhLinkRows(
         ...(query.cdhType === undefined ? [] : [sql`cdh_type = ${query.cdhType}`]),
       ],
       searched: texts.map((column) => sql.ref(column)),
-      sortable: {
-        cdhWorkspaceId: plainOrder('cdh_workspace_id'),
-        cdhEnvAccountID: textOrder('cdh_env_account_id'),
-        name: textOrder('name'),
-        cdhType: plainOrder('cdh_type'),
-        cdhHub: textOrder('cdh_hub'),
-        cdhProviderId: textOrder('cdh_provider_id'),
-        cdhUseCaseId: textOrder('cdh_use_case_id'),
-        stage: plainOrder('stage'),
-        spaceId: plainOrder('space_id'),
-        cdhLink: sql`lower(cdh_hub || '/' || cdh_provider_id || cdh_use_case_id || '/' || cdh_env_account_id)`,
-        createdAt: plainOrder('created_at'),
-        updatedAt: plainOrder('modified_at'),
-      },
+      sortable: SORTABLE,
       tieBreak: [sql.ref('cdh_workspace_id')],
     },
     query,

@@ -1,6 +1,7 @@
+import { withoutUndefined } from '@atrium/kernel/db'
 import { type Selectable, sql } from 'kysely'
 import { type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
-import { type Actor, createdBy, given, modifiedBy } from './stamps.ts'
+import { type Actor, createdBy, modifiedBy } from './stamps.ts'
 import type { ClientPrincipalsTable, ClientStatus, PortalDb, PortalTransaction, Role } from './tables.ts'
 
 export interface ClientGrant {
@@ -21,7 +22,7 @@ export interface ClientFields {
 }
 
 const columnsOf = (fields: ClientFields) =>
-  given({
+  withoutUndefined({
     name: fields.name,
     environment: fields.environment,
     token_lifetime_seconds: fields.tokenLifetimeSeconds,
@@ -68,7 +69,8 @@ export async function insertClientPrincipal(
 
 const GRANTS = sql<ClientGrant[]>`(
   SELECT coalesce(json_agg(json_build_object('spaceId', g.space_id, 'role', g.role) ORDER BY g.space_id), '[]')
-    FROM portal.client_grants g WHERE g.client_id = client_principals.client_id)`
+    FROM portal.client_grants g JOIN portal.spaces s ON s.space_id = g.space_id AND s.deleted_at IS NULL
+   WHERE g.client_id = client_principals.client_id)`
 
 export async function findClientPrincipal(db: PortalDb, clientId: string): Promise<ClientRow | undefined> {
   return db
@@ -108,10 +110,10 @@ export async function deleteClientPrincipal(trx: PortalTransaction, clientId: st
   await trx.deleteFrom('portal.client_principals').where('client_id', '=', clientId).execute()
 }
 
-/** Which of these spaces exist; they cannot be deleted until the transaction ends. */
+/** Which of these spaces are open; they cannot be deleted until the transaction ends. */
 export async function lockKnownSpaces(trx: PortalTransaction, ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ space_id: string }>`SELECT space_id FROM portal.spaces
-    WHERE space_id = ANY(${ids}::uuid[]) ORDER BY space_id FOR KEY SHARE`.execute(trx)
+    WHERE space_id = ANY(${ids}::uuid[]) AND deleted_at IS NULL ORDER BY space_id FOR KEY SHARE`.execute(trx)
   return new Set(rows.map((row) => row.space_id))
 }
 
@@ -129,9 +131,23 @@ export async function replaceGrants(
     .execute()
 }
 
+/** By the item’s field; the contract offers these. */
+const SORTABLE = {
+  clientId: textOrder('client_id'),
+  name: textOrder('name'),
+  environment: plainOrder('environment'),
+  status: plainOrder('status'),
+  tokenLifetimeSeconds: plainOrder('token_lifetime_seconds'),
+  superuser: plainOrder('is_superuser'),
+  mailAddress: textOrder('mail_address'),
+  approvedAt: plainOrder('approved_at'),
+  createdAt: plainOrder('created_at'),
+  updatedAt: plainOrder('modified_at'),
+}
+
 export async function listClientRows(
   db: PortalDb,
-  query: ListQuery & { readonly status?: ClientStatus; readonly environment?: string },
+  query: ListQuery<keyof typeof SORTABLE> & { readonly status?: ClientStatus; readonly environment?: string },
 ): Promise<Listed<ClientRow>> {
   return listRows<ClientRow>(
     db,
@@ -143,18 +159,7 @@ export async function listClientRows(
         ...(query.environment === undefined ? [] : [sql`environment = ${query.environment}`]),
       ],
       searched: ['client_id', 'name', 'mail_address'].map((column) => sql.ref(column)),
-      sortable: {
-        clientId: textOrder('client_id'),
-        name: textOrder('name'),
-        environment: plainOrder('environment'),
-        status: plainOrder('status'),
-        tokenLifetimeSeconds: plainOrder('token_lifetime_seconds'),
-        superuser: plainOrder('is_superuser'),
-        mailAddress: textOrder('mail_address'),
-        approvedAt: plainOrder('approved_at'),
-        createdAt: plainOrder('created_at'),
-        updatedAt: plainOrder('modified_at'),
-      },
+      sortable: SORTABLE,
       tieBreak: [sql.ref('created_at'), sql.ref('client_id')],
     },
     query,

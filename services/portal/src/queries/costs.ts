@@ -152,17 +152,7 @@ interface Span {
 const dayOf = (span: Span) => (span.byDay ? sql.ref('day') : sql`NULL::date`)
 const groupOf = (span: Span) => (span.byDay ? sql`currency, service, day` : sql`currency, service`)
 
-/** Sums over the entries themselves. */
-export async function sumEntries(db: QueryExecutorProvider, span: Span): Promise<CostSum[]> {
-  const { rows } = await sql<CostSum>`
-    SELECT currency, service, ${dayOf(span)} AS day, sum(amount) AS amount, count(*) AS entries
-      FROM portal.cost_entries
-     WHERE space_id = ${span.spaceId} AND day >= ${span.from} AND day < ${span.until}
-     GROUP BY ${groupOf(span)}`.execute(db)
-  return rows
-}
-
-/** The same sums, over the daily totals. */
+/** The sums of a span, over the daily totals. */
 export async function sumDailyTotals(db: QueryExecutorProvider, span: Span): Promise<CostSum[]> {
   const { rows } = await sql<CostSum>`
     SELECT currency, service, ${dayOf(span)} AS day, sum(amount) AS amount, sum(entries)::bigint AS entries

@@ -1,7 +1,6 @@
-import { type Pagination, pageRequest, paginationOf } from '@atrium/kernel/http'
+import { LIST_BATCH_BYTES, type Pagination, pageRequest, paginationOf } from '@atrium/kernel/lists'
 import { type RawBuilder, sql } from 'kysely'
 import type { Static } from 'typebox'
-import { unknownSortField } from '../errors.ts'
 import type { PortalDb } from './tables.ts'
 
 /** What a paged list reads, and what it can be searched and sorted by. */
@@ -17,25 +16,30 @@ export interface Listing {
   readonly tieBreak: readonly RawBuilder<unknown>[]
 }
 
-export interface ListQuery {
+export interface ListQuery<Field extends string = string> {
   readonly limit?: number
   readonly page?: number
   readonly search?: string
-  readonly sortBy?: string
+  /** A field that the contract offers. */
+  readonly sortBy?: Field
   readonly sortOrder?: 'asc' | 'desc'
 }
 
-/** One page, where a limit was given; else everything, batch by batch. */
-export type Listed<Row> =
-  | { readonly rows: Row[]; readonly pagination: Static<typeof Pagination> }
-  | { readonly batches: AsyncIterable<Row[]> }
+/** A list or one page of it, batch by batch. */
+export interface Listed<Row> {
+  readonly batches: AsyncIterable<Row[]>
+  /** @param count rows that were sent */
+  paginationOf(count: number): Static<typeof Pagination>
+}
 
-/** Letters of either case sort as one. */
-export const textOrder = (column: string): RawBuilder<unknown> => sql`lower(${sql.ref(column)})`
+/** In Unicode's order, whatever the database's own, with letters of either case as one. */
+export const folded = (text: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`lower((${text}) COLLATE "und-x-icu")`
+export const textOrder = (column: string): RawBuilder<unknown> => folded(sql.ref(column))
 export const plainOrder = (column: string): RawBuilder<unknown> => sql`${sql.ref(column)}`
 
 const contains = (column: RawBuilder<unknown>, term: string): RawBuilder<unknown> =>
-  sql`position(lower(${term}) in lower(${column})) > 0`
+  sql`position(${folded(sql`${term}::text`)} in ${folded(column)}) > 0`
 
 /** How a list is ordered: the parts of its key, the last of them unique together, all in one direction. */
 interface Order {
@@ -45,15 +49,11 @@ interface Order {
   readonly tieBreak: readonly RawBuilder<unknown>[]
 }
 
-/** @throws AppError 400 when `sortBy` names no field */
 function orderOf(listing: Listing, query: ListQuery): Order {
   const direction = query.sortOrder === 'desc' ? 'desc' : 'asc'
   const { tieBreak } = listing
-  if (query.sortBy === undefined) return { direction, sorted: undefined, tieBreak }
-  if (!Object.hasOwn(listing.sortable, query.sortBy)) {
-    throw unknownSortField(query.sortBy, Object.keys(listing.sortable))
-  }
-  return { direction, sorted: listing.sortable[query.sortBy], tieBreak }
+  const sorted = query.sortBy === undefined ? undefined : listing.sortable[query.sortBy]
+  return { direction, sorted, tieBreak }
 }
 
 function orderBy({ direction, sorted, tieBreak }: Order): RawBuilder<unknown> {
@@ -92,7 +92,7 @@ function conditionOf(listing: Listing, { search }: ListQuery): readonly RawBuild
 
 const and = (conditions: readonly RawBuilder<unknown>[]) => sql.join([...conditions], sql` AND `)
 
-/** One page of a list and how many rows there are in all; without a limit all rows, in batches. */
+/** One page of a list and how many rows there are in all; without a limit all rows. */
 export async function listRows<Row extends object>(
   db: PortalDb,
   listing: Listing,
@@ -101,59 +101,77 @@ export async function listRows<Row extends object>(
   const order = orderOf(listing, query)
   const where = conditionOf(listing, query)
   const page = pageRequest(query)
-  if (page.limit === undefined) return { batches: readAll<Row>(db, listing, order, where) }
-  const counted = sql<{ total: number }>`SELECT count(*) AS total FROM ${listing.from} WHERE ${and(where)}`
-  const rows = sql<Row>`SELECT ${listing.select} FROM ${listing.from} WHERE ${and(where)}
-    ORDER BY ${orderBy(order)} LIMIT ${page.limit} OFFSET ${page.offset}`
-  const [counts, { rows: items }] = await Promise.all([counted.execute(db), rows.execute(db)])
-  return { rows: items, pagination: paginationOf(counts.rows[0]?.total ?? 0, page) }
+  const batches = readInBatches<Row>(db, { ...listing, where }, order, page)
+  if (page.limit === undefined) return { batches, paginationOf: (count) => paginationOf(count, page) }
+  const { rows } = await sql<{ total: number }>`
+    SELECT count(*) AS total FROM ${listing.from} WHERE ${and(where)}`.execute(db)
+  const pagination = paginationOf(rows[0]?.total ?? 0, page)
+  return { batches, paginationOf: () => pagination }
 }
 
-const LIST_BATCH = 1000
-
-/** Each batch is a query of its own that begins after the last row of the one before: a slow reader holds nothing. */
-async function* readAll<Row extends object>(
+/** All rows of a listing or one page of them, in creation order. */
+export const readRows = <Row extends object>(
   db: PortalDb,
-  listing: Listing,
-  order: Order,
-  where: readonly RawBuilder<unknown>[],
-): AsyncGenerator<Row[]> {
-  const sortKey = order.sorted === undefined ? sql`NULL` : sql`(${order.sorted})::text`
-  const tieKey = sql`ARRAY[${sql.join(order.tieBreak.map((part) => sql`(${part})::text`))}]`
-  let last: Position | undefined
-  for (;;) {
-    const conditions = last === undefined ? where : [...where, isAfter(order, last)]
-    const { rows } = await sql<Row & Position>`
-      SELECT ${listing.select}, ${sortKey} AS sort_key, ${tieKey} AS tie_key FROM ${listing.from}
-       WHERE ${and(conditions)} ORDER BY ${orderBy(order)} LIMIT ${LIST_BATCH}`.execute(db)
-    yield rows
-    last = rows.at(-1)
-    if (rows.length < LIST_BATCH) return
-  }
+  listing: Pick<Listing, 'select' | 'from' | 'where' | 'tieBreak'>,
+  query: { limit?: number; page?: number },
+): AsyncGenerator<Row[]> => {
+  const order: Order = { direction: 'asc', sorted: undefined, tieBreak: listing.tieBreak }
+  return readInBatches<Row>(db, listing, order, pageRequest(query))
 }
 
-const BATCH = 500
+/** Rows that are looked at for a batch: few at first, for nobody knows yet how large they are. */
+const ROWS = { first: 50, most: 1000 }
+
+interface Weighed extends Position {
+  /** Rows that the batch had before it was cut by their weight. */
+  readonly fetched: number
+}
 
 /**
- * All rows, or one page of them, in batches that follow each other by the last id: memory stays flat.
- * @param read rows after `afterId` in the order of their ids
+ * Each batch is a query of its own that begins after the last row of the one before: a slow reader holds nothing, and
+ * memory stays flat whatever the number and size of rows.
  */
-export async function* inBatches<Row>(
-  query: { limit?: number; page?: number },
-  read: (batch: { afterId: string | undefined; limit: number; offset: number }) => Promise<Row[]>,
-  idOf: (row: Row) => string,
+async function* readInBatches<Row extends object>(
+  db: PortalDb,
+  listing: Pick<Listing, 'select' | 'from' | 'where'>,
+  order: Order,
+  { limit = Number.POSITIVE_INFINITY, offset }: { limit: number | undefined; offset: number },
 ): AsyncGenerator<Row[]> {
-  const { limit, offset } = pageRequest(query)
-  if (limit !== undefined) {
-    yield await read({ afterId: undefined, limit, offset })
-    return
-  }
-  let afterId: string | undefined
-  for (;;) {
-    const rows = await read({ afterId, limit: BATCH, offset: 0 })
+  let left = limit
+  let next = { after: undefined as Position | undefined, offset, take: Math.min(ROWS.first, left) }
+  while (left > 0) {
+    const rows: (Row & Weighed)[] = await readBatch(db, listing, order, next)
     yield rows
     const last = rows.at(-1)
-    if (last === undefined || rows.length < BATCH) return
-    afterId = idOf(last)
+    if (last === undefined || (last.fetched === rows.length && rows.length < next.take)) return
+    left -= rows.length
+    // What is cut off was read for nothing, so no more is asked for than will about fit.
+    const fitting = last.fetched === rows.length ? 4 * rows.length : rows.length + 1
+    next = { after: last, offset: 0, take: Math.min(fitting, ROWS.most, left) }
   }
+}
+
+/** At least one row, where there is one, and else no more than weigh `LIST_BATCH_BYTES` as text. */
+async function readBatch<Row extends object>(
+  db: PortalDb,
+  { select, from, where }: Pick<Listing, 'select' | 'from' | 'where'>,
+  order: Order,
+  { after, offset, take }: { after: Position | undefined; offset: number; take: number },
+): Promise<(Row & Weighed)[]> {
+  const sortKey = order.sorted === undefined ? sql`NULL` : sql`(${order.sorted})::text`
+  const tieKey = sql`ARRAY[${sql.join(order.tieBreak.map((part) => sql`(${part})::text`))}]`
+  const conditions = after === undefined ? where : [...where, isAfter(order, after)]
+  const inOrder = orderBy(order)
+  const { rows } = await sql<Row & Weighed>`
+    SELECT * FROM (
+      SELECT listed.*, count(*) OVER () AS fetched,
+             coalesce(sum(octet_length(listed::text)) OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
+               AS bytes_before
+        FROM (
+          SELECT ${select}, ${sortKey} AS sort_key, ${tieKey} AS tie_key, row_number() OVER (ORDER BY ${inOrder}) AS place
+            FROM ${from} WHERE ${and(conditions)} ORDER BY ${inOrder} LIMIT ${take} OFFSET ${offset}
+        ) AS listed
+    ) AS weighed
+     WHERE bytes_before < ${LIST_BATCH_BYTES} ORDER BY place`.execute(db)
+  return rows
 }

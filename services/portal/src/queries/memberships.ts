@@ -88,10 +88,20 @@ export async function deleteMembership(
   return row !== undefined
 }
 
+/** By the item’s field; the contract offers these. */
+const SORTABLE = {
+  userId: plainOrder('m.user_id'),
+  qNumber: textOrder('p.q_number'),
+  name: textOrder('p.name'),
+  department: textOrder('p.department'),
+  mailAddress: textOrder('p.mail_address'),
+  role: plainOrder('m.role'),
+}
+
 export async function listMembers(
   db: PortalDb,
   spaceId: string,
-  query: ListQuery & { readonly role?: Role },
+  query: ListQuery<keyof typeof SORTABLE> & { readonly role?: Role },
 ): Promise<Listed<MemberRow>> {
   return listRows<MemberRow>(
     db,
@@ -103,14 +113,7 @@ export async function listMembers(
         ...(query.role === undefined ? [] : [sql`m.role = ${query.role}`]),
       ],
       searched: ['p.q_number', 'p.name', 'p.department', 'p.mail_address'].map((column) => sql.ref(column)),
-      sortable: {
-        userId: plainOrder('m.user_id'),
-        qNumber: textOrder('p.q_number'),
-        name: textOrder('p.name'),
-        department: textOrder('p.department'),
-        mailAddress: textOrder('p.mail_address'),
-        role: plainOrder('m.role'),
-      },
+      sortable: SORTABLE,
       tieBreak: [sql.ref('m.created_at'), sql.ref('m.user_id')],
     },
     query,

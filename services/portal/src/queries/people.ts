@@ -1,6 +1,6 @@
+import { withoutUndefined } from '@atrium/kernel/db'
 import { type Selectable, sql } from 'kysely'
 import { type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
-import { given } from './stamps.ts'
 import type { PeopleTable, PortalDb, PortalTransaction } from './tables.ts'
 
 export type PersonRow = Selectable<PeopleTable>
@@ -9,7 +9,7 @@ export interface PersonFields {
   readonly qNumber: string
   readonly name: string
   readonly department?: string | undefined
-  readonly mailAddress: string
+  readonly mailAddress?: string | undefined
 }
 
 /** Makes the person, or brings the one with this Q number up to date. The row stays locked until the transaction ends. */
@@ -18,7 +18,7 @@ export async function upsertPerson(
   userId: string,
   person: PersonFields,
 ): Promise<PersonRow> {
-  const details = given({
+  const details = withoutUndefined({
     name: person.name,
     department: person.department,
     mail_address: person.mailAddress,
@@ -86,6 +86,34 @@ export async function lockSuperuser(trx: PortalTransaction, userId: string): Pro
 const superuser = (db: PortalDb, userId: string) =>
   db.selectFrom('portal.people').selectAll().where('user_id', '=', userId).where('is_superuser', '=', true)
 
+/** Reads all superusers and keeps others from changing who they are until the transaction ends. */
+export async function lockSuperusers(trx: PortalTransaction): Promise<PersonRow[]> {
+  return trx
+    .selectFrom('portal.people')
+    .selectAll()
+    .where('is_superuser', '=', true)
+    .orderBy('user_id')
+    .forUpdate()
+    .execute()
+}
+
+/** The person stays, with their memberships. */
+export async function unsetSuperuser(trx: PortalTransaction, userId: string): Promise<PersonRow> {
+  return trx
+    .updateTable('portal.people')
+    .set({
+      is_superuser: false,
+      superuser_since: null,
+      superuser_created_by: null,
+      superuser_modified_by: null,
+      superuser_modified_at: null,
+      version: sql`version + 1`,
+    })
+    .where('user_id', '=', userId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
 /** @throws the unique violation of `people_q_number_unique` */
 export async function updateSuperuserById(
   trx: PortalTransaction,
@@ -97,7 +125,7 @@ export async function updateSuperuserById(
   return trx
     .updateTable('portal.people')
     .set({
-      ...given({
+      ...withoutUndefined({
         q_number: fields.qNumber,
         name: fields.name,
         department: fields.department,
@@ -114,7 +142,24 @@ export async function updateSuperuserById(
     .executeTakeFirst()
 }
 
-export async function listSuperusers(db: PortalDb, query: ListQuery): Promise<Listed<PersonRow>> {
+/** By the item’s field; the contract offers these. */
+const SORTABLE = {
+  userId: plainOrder('user_id'),
+  qNumber: textOrder('q_number'),
+  name: textOrder('name'),
+  department: textOrder('department'),
+  mailAddress: textOrder('mail_address'),
+  superuser: plainOrder('is_superuser'),
+  createdBy: plainOrder('superuser_created_by'),
+  modifiedBy: plainOrder('superuser_modified_by'),
+  createdAt: plainOrder('superuser_since'),
+  modifiedAt: plainOrder('superuser_modified_at'),
+}
+
+export async function listSuperusers(
+  db: PortalDb,
+  query: ListQuery<keyof typeof SORTABLE>,
+): Promise<Listed<PersonRow>> {
   const texts = ['name', 'mail_address', 'q_number', 'department']
   return listRows<PersonRow>(
     db,
@@ -123,18 +168,7 @@ export async function listSuperusers(db: PortalDb, query: ListQuery): Promise<Li
       from: sql`portal.people`,
       where: [sql`is_superuser`],
       searched: texts.map((column) => sql.ref(column)),
-      sortable: {
-        userId: plainOrder('user_id'),
-        qNumber: textOrder('q_number'),
-        name: textOrder('name'),
-        department: textOrder('department'),
-        mailAddress: textOrder('mail_address'),
-        superuser: plainOrder('is_superuser'),
-        createdBy: plainOrder('superuser_created_by'),
-        modifiedBy: plainOrder('superuser_modified_by'),
-        createdAt: plainOrder('superuser_since'),
-        modifiedAt: plainOrder('superuser_modified_at'),
-      },
+      sortable: SORTABLE,
       tieBreak: [sql.ref('user_id')],
     },
     query,

@@ -18,7 +18,7 @@ export async function selectSpacePermissions(
     text: `SELECT p.is_superuser, m.role FROM portal.spaces s
       LEFT JOIN portal.people p ON p.q_number = $2
       LEFT JOIN portal.memberships m ON m.space_id = s.space_id AND m.user_id = p.user_id
-      WHERE s.space_id = $1`,
+      WHERE s.space_id = $1 AND s.deleted_at IS NULL`,
     values: [spaceId, qNumber],
   })
   return rows[0]

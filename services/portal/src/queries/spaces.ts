@@ -1,7 +1,9 @@
 import type { Principal } from '@atrium/access'
 import type { Pool } from '@atrium/kernel/db'
+import { withoutUndefined } from '@atrium/kernel/db'
 import { type Selectable, sql } from 'kysely'
-import { type Actor, createdBy, given, modifiedBy } from './stamps.ts'
+import { readRows } from './listing.ts'
+import { type Actor, createdBy, modifiedBy } from './stamps.ts'
 import type { PortalDb, PortalTransaction, Role, SpacesTable } from './tables.ts'
 
 export type SpaceRow = Selectable<SpacesTable>
@@ -34,19 +36,23 @@ export async function insertSpace(
       space_id: spaceId,
       space_name: fields.spaceName,
       app_id: fields.appId,
-      ...given({ description: fields.description, itsm_service_offering: fields.itsmServiceOffering }),
+      ...withoutUndefined({
+        description: fields.description,
+        itsm_service_offering: fields.itsmServiceOffering,
+      }),
       ...createdBy(actor),
     })
     .returningAll()
     .executeTakeFirstOrThrow()
 }
 
-/** Reads a space and keeps others from changing it until the transaction ends; members and costs may still be added. */
+/** Reads an open space and keeps others from changing it until the transaction ends; members and costs may still be added. */
 export async function lockSpace(trx: PortalTransaction, spaceId: string): Promise<SpaceRow | undefined> {
   return trx
     .selectFrom('portal.spaces')
     .selectAll()
     .where('space_id', '=', spaceId)
+    .where('deleted_at', 'is', null)
     .forNoKeyUpdate()
     .executeTakeFirst()
 }
@@ -62,7 +68,7 @@ export async function updateSpaceById(
   return db
     .updateTable('portal.spaces')
     .set({
-      ...given({
+      ...withoutUndefined({
         space_name: fields.spaceName,
         app_id: fields.appId,
         description: fields.description,
@@ -71,27 +77,28 @@ export async function updateSpaceById(
       ...modifiedBy(actor),
     })
     .where('space_id', '=', spaceId)
+    .where('deleted_at', 'is', null)
     .$if(versions !== undefined, (query) => query.where('version', 'in', versions ?? []))
     .returningAll()
     .executeTakeFirst()
 }
 
 /** Spaces in the order of their ids; of one person, client or key when `scope` says so. */
-export async function selectSpaces(
+export const readSpaces = (
   db: PortalDb,
   scope: Principal | 'all',
-  batch: { afterId: string | undefined; limit: number; offset: number },
-): Promise<SpaceRow[]> {
-  return db
-    .selectFrom('portal.spaces as s')
-    .selectAll('s')
-    .$if(scope !== 'all', (query) => query.where(scopeOf(scope as Principal)))
-    .$if(batch.afterId !== undefined, (query) => query.where('s.space_id', '>', batch.afterId ?? ''))
-    .orderBy('s.space_id')
-    .limit(batch.limit)
-    .offset(batch.offset)
-    .execute()
-}
+  query: { limit?: number; page?: number },
+): AsyncGenerator<SpaceRow[]> =>
+  readRows<SpaceRow>(
+    db,
+    {
+      select: sql`s.*`,
+      from: sql`portal.spaces s`,
+      where: [sql`s.deleted_at IS NULL`, scope === 'all' ? sql`true` : scopeOf(scope)],
+      tieBreak: [sql.ref('s.space_id')],
+    },
+    query,
+  )
 
 /** Condition on `s`: the caller has a role there. */
 export function scopeOf(caller: Principal) {
@@ -106,20 +113,20 @@ export function scopeOf(caller: Principal) {
 const DETAIL = `SELECT s.*,
     (SELECT count(*) FROM portal.memberships WHERE space_id = s.space_id) AS user_count,
     (SELECT count(*) FROM portal.mkflw_workspaces WHERE space_id = s.space_id) AS workspace_count,
-    (SELECT count(*) FROM portal.api_keys WHERE space_id = s.space_id AND status = 'Active') AS key_count,
+    (SELECT count(*) FROM portal.api_keys WHERE space_id = s.space_id AND status = 'Active' AND expires_at > now()) AS key_count,
     (SELECT count(*) FROM portal.cdh_links WHERE space_id = s.space_id) AS link_count,`
 
 const DETAIL_FOR = {
   user: `${DETAIL} m.role, p.is_superuser AS superuser FROM portal.spaces s
     LEFT JOIN portal.people p ON p.q_number = $2
     LEFT JOIN portal.memberships m ON m.space_id = s.space_id AND m.user_id = p.user_id
-    WHERE s.space_id = $1`,
+    WHERE s.space_id = $1 AND s.deleted_at IS NULL`,
   client: `${DETAIL} g.role, c.is_superuser AS superuser FROM portal.spaces s
     LEFT JOIN portal.client_principals c ON c.client_id = $2
     LEFT JOIN portal.client_grants g ON g.space_id = s.space_id AND g.client_id = c.client_id
-    WHERE s.space_id = $1`,
+    WHERE s.space_id = $1 AND s.deleted_at IS NULL`,
   key: `${DETAIL} CASE WHEN s.space_id = $2::uuid THEN 'member' END AS role, false AS superuser
-    FROM portal.spaces s WHERE s.space_id = $1`,
+    FROM portal.spaces s WHERE s.space_id = $1 AND s.deleted_at IS NULL`,
 } as const
 
 /** A space with its counts and the caller's relation to it, in one prepared statement. */

@@ -19,9 +19,3 @@ export const modifiedBy = (actor: Actor) => ({
   modified_by_name: actor.name,
   version: sql<number>`version + 1`,
 })
-
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-/** Leaves out what is undefined: fields that a PATCH does not name. */
-export const given = <T extends object>(fields: T): Given<T> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>

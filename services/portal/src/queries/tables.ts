@@ -35,6 +35,13 @@ export interface SpacesTable extends Stamps {
   app_id: string
   description: Defaulted<string>
   itsm_service_offering: Defaulted<string>
+  /** Set once it is deleted: closed, until somebody brings it back. */
+  deleted_at: Generated<Date | null>
+  deleted_by_id: Generated<string | null>
+  deleted_by_name: Generated<string | null>
+  remove_after: Generated<Date | null>
+  /** Set once its data is gone. */
+  removed_at: Generated<Date | null>
 }
 
 export interface MembershipsTable {
@@ -105,6 +112,10 @@ export interface InvitationsTable extends Stamps {
   mail_address: string
   role: Role
   expires_at: Date
+  /** Null while it waits for a superuser. */
+  approved_at: Date | null
+  approved_by: string | null
+  delivery: 'mail' | 'answer' | null
   accepted_at: Generated<Date | null>
   accepted_by: Generated<string | null>
   revoked_at: Generated<Date | null>

@@ -1,10 +1,17 @@
 import type { Principal } from '@atrium/access'
+import { withoutUndefined } from '@atrium/kernel/db'
 import { type Selectable, sql } from 'kysely'
+import { readRows } from './listing.ts'
 import { scopeOf } from './spaces.ts'
-import { type Actor, createdBy, given, modifiedBy } from './stamps.ts'
+import { type Actor, createdBy, modifiedBy } from './stamps.ts'
 import type { MkflwWorkspacesTable, PortalDb, PortalTransaction } from './tables.ts'
 
 export type WorkspaceRow = Selectable<MkflwWorkspacesTable>
+
+interface Paging {
+  readonly limit?: number
+  readonly page?: number
+}
 
 export interface WorkspaceFields {
   readonly region?: string | undefined
@@ -61,7 +68,7 @@ export async function updateWorkspaceById(
   return db
     .updateTable('portal.mkflw_workspaces')
     .set({
-      ...given({
+      ...withoutUndefined({
         region: fields.region,
         cluster_name: fields.clusterName,
         namespace_name: fields.namespaceName,
@@ -92,22 +99,22 @@ export async function deleteWorkspaceById(
   return row !== undefined
 }
 
-export async function selectWorkspaces(
+export const readWorkspaces = (
   db: PortalDb,
   spaceId: string,
-  namespaceName: string | undefined,
-  batch: { afterId: string | undefined; limit: number; offset: number },
-): Promise<WorkspaceRow[]> {
-  return db
-    .selectFrom('portal.mkflw_workspaces')
-    .selectAll()
-    .where('space_id', '=', spaceId)
-    .$if(namespaceName !== undefined, (query) => query.where('namespace_name', '=', namespaceName ?? ''))
-    .$if(batch.afterId !== undefined, (query) => query.where('workspace_id', '>', batch.afterId ?? ''))
-    .orderBy('workspace_id')
-    .limit(batch.limit)
-    .offset(batch.offset)
-    .execute()
+  query: Paging & { readonly namespaceName?: string },
+): AsyncGenerator<WorkspaceRow[]> => {
+  const { namespaceName } = query
+  const where = [
+    sql`space_id = ${spaceId}`,
+    ...(namespaceName === undefined ? [] : [sql`namespace_name = ${namespaceName}`]),
+  ]
+  const tieBreak = [sql.ref('workspace_id')]
+  return readRows<WorkspaceRow>(
+    db,
+    { select: sql`*`, from: sql`portal.mkflw_workspaces`, where, tieBreak },
+    query,
+  )
 }
 
 export interface SpaceWorkspacesRow {
@@ -120,21 +127,20 @@ export interface SpaceWorkspacesRow {
 }
 
 /** Spaces that have workspaces (on one cluster, when named), each with them, in the order of space ids. */
-export async function selectSpacesWithWorkspaces(
+export function readSpacesWithWorkspaces(
   db: PortalDb,
   scope: Principal | 'all',
-  clusterName: string | undefined,
-  batch: { afterId: string | undefined; limit: number; offset: number },
-): Promise<SpaceWorkspacesRow[]> {
-  const cluster = clusterName === undefined ? sql`true` : sql`w.cluster_name = ${clusterName}`
-  const { rows } = await sql<SpaceWorkspacesRow>`
+  query: Paging & { readonly clusterName?: string },
+): AsyncGenerator<SpaceWorkspacesRow[]> {
+  const { clusterName } = query
+  const mapped = sql`(
     SELECT s.space_id, s.space_name, s.description, s.app_id, s.itsm_service_offering,
            json_agg(json_build_object('workspaceId', w.workspace_id, 'clusterName', w.cluster_name,
              'namespaceName', w.namespace_name, 'region', w.region) ORDER BY w.workspace_id) AS workspaces
       FROM portal.spaces s JOIN portal.mkflw_workspaces w ON w.space_id = s.space_id
-     WHERE ${cluster}
+     WHERE s.deleted_at IS NULL AND ${clusterName === undefined ? sql`true` : sql`w.cluster_name = ${clusterName}`}
        AND ${scope === 'all' ? sql`true` : scopeOf(scope)}
-       AND ${batch.afterId === undefined ? sql`true` : sql`s.space_id > ${batch.afterId}`}
-     GROUP BY s.space_id ORDER BY s.space_id LIMIT ${batch.limit} OFFSET ${batch.offset}`.execute(db)
-  return rows
+     GROUP BY s.space_id) AS mapped`
+  const listing = { select: sql`*`, from: mapped, where: [sql`true`], tieBreak: [sql.ref('space_id')] }
+  return readRows<SpaceWorkspacesRow>(db, listing, query)
 }

@@ -1,6 +1,7 @@
-import { callerOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf, callerOf } from '@atrium/access'
+import { ifMatchVersions, optionalBody, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
+import type { PortalContext } from '../context.ts'
 import {
   ApiKey,
   ApiKeyChanges,
@@ -10,13 +11,19 @@ import {
   ApiKeyQuery,
   ApiKeyRotation,
   CreatedApiKey,
+  KnownApiKeyParams,
   RotatedApiKey,
 } from '../contract/api-keys.ts'
-import { bodyErrors, emptyBody, errors, NoContent, SpaceParams } from '../contract/common.ts'
-import { createApiKey, revokeApiKey, rotateApiKey, updateApiKey } from '../domain/api-keys.ts'
-import type { PortalContext } from '../domain/context.ts'
-import { type ApiKeyRow, listApiKeyRows } from '../queries/api-keys.ts'
-import { actOf } from './act.ts'
+import { bodyErrors, errors, NoContent, SpaceParams } from '../contract/common.ts'
+import {
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  statusOf,
+  updateApiKey,
+} from '../domain/api-keys.ts'
+import type { ApiKeyRow } from '../queries/api-keys.ts'
 import { presentStamps } from './authors.ts'
 import type { PortalGuard } from './guard.ts'
 import { answerList } from './lists.ts'
@@ -29,7 +36,7 @@ const present = (row: ApiKeyRow): Static<typeof ApiKey> => ({
   name: row.name,
   expiryDate: row.expires_at.toISOString(),
   apiKeyArn: `arn:atrium:apikey:${row.space_id}:****${row.last_four}`,
-  status: row.status,
+  status: statusOf(row),
   ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at.toISOString() }),
   ...(row.last_used_at === null ? {} : { lastUsedAt: row.last_used_at.toISOString() }),
   ...(row.requests_per_minute === null ? {} : { requestsPerMinute: row.requests_per_minute }),
@@ -53,7 +60,7 @@ function apiKeyCollection(scope: ServiceScope, ctx: PortalContext, guard: Portal
       summary: 'Create an API key; its value is shown this once',
       params: SpaceParams,
       body: ApiKeyInput,
-      response: { 201: CreatedApiKey, ...bodyErrors, ...errors(403, 404) },
+      response: { 201: withEtag(CreatedApiKey), ...bodyErrors, ...errors(403, 404) },
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params
@@ -75,7 +82,7 @@ function apiKeyCollection(scope: ServiceScope, ctx: PortalContext, guard: Portal
       response: { 200: ApiKeyList, ...errors(400, 403, 404) },
     },
     handler: async (request, reply) =>
-      answerList(reply, await listApiKeyRows(ctx.db, request.params.spaceId, request.query), present),
+      answerList(reply, await listApiKeys(ctx, request.params.spaceId, request.query), present),
   })
 }
 
@@ -87,10 +94,11 @@ function oneApiKey(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard):
     schema: {
       tags,
       summary: 'Change an API key’s name, expiry and limits',
-      description: 'Only superusers may raise or remove requestsPerMinute.',
+      description:
+        'An owner may bring the expiry and the limits down; only a superuser extends, raises or removes them.',
       params: ApiKeyParams,
       body: ApiKeyChanges,
-      response: { 200: ApiKey, ...bodyErrors, ...errors(403, 404, 409, 412) },
+      response: { 200: withEtag(ApiKey), ...bodyErrors, ...errors(403, 404, 409, 412) },
     },
     handler: async (request, reply) => {
       const { spaceId, apiKeyId } = request.params
@@ -109,7 +117,7 @@ function oneApiKey(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard):
     schema: {
       tags,
       summary: 'Revoke an API key',
-      params: ApiKeyParams,
+      params: KnownApiKeyParams,
       response: { 204: NoContent, ...errors(400, 403, 404, 412) },
     },
     handler: async (request, reply) => {
@@ -125,13 +133,12 @@ function apiKeyRotation(scope: ServiceScope, ctx: PortalContext, guard: PortalGu
     method: 'POST',
     url: '/v1/spaces/:spaceId/apikeys/:apiKeyId([^/]+)::rotate',
     ...guard('rotateApiKey'),
-    preValidation: emptyBody,
     schema: {
       tags,
       summary: 'Give an API key a new value, shown this once; the old one works a while longer',
       params: ApiKeyParams,
-      body: ApiKeyRotation,
-      response: { 200: RotatedApiKey, ...bodyErrors, ...errors(403, 404, 409, 412) },
+      body: optionalBody(ApiKeyRotation),
+      response: { 200: withEtag(RotatedApiKey), ...bodyErrors, ...errors(403, 404, 409, 412) },
     },
     handler: async (request, reply) => {
       const { spaceId, apiKeyId } = request.params

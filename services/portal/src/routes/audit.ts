@@ -1,10 +1,11 @@
 import { invalidInput } from '@atrium/kernel/errors'
 import type { ServiceScope } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
+import type { PortalContext } from '../context.ts'
 import { type AuditEntry, AuditList, AuditQuery } from '../contract/audit.ts'
 import { errors, SpaceParams } from '../contract/common.ts'
-import type { PortalContext } from '../domain/context.ts'
-import { type AuditRow, listAuditRows } from '../queries/audit.ts'
+import { listAudit } from '../domain/audit.ts'
+import type { AuditFilter, AuditRow } from '../queries/audit.ts'
 import type { PortalGuard } from './guard.ts'
 import { answerList } from './lists.ts'
 
@@ -24,13 +25,18 @@ const present = (row: AuditRow): Static<typeof AuditEntry> => ({
 })
 
 /** @throws AppError 400 for a time that the format lets pass and no calendar knows, such as a leap second */
-function checkedFilter(query: Static<typeof AuditQuery>): Static<typeof AuditQuery> {
-  for (const field of ['from', 'to'] as const) {
-    if (query[field] !== undefined && Number.isNaN(Date.parse(query[field]))) {
-      throw invalidInput(`query.${field}`, 'must be an ISO 8601 date and time')
-    }
+function timeOf(field: string, text: string): Date {
+  const time = new Date(text)
+  if (Number.isNaN(time.getTime())) throw invalidInput(field, 'must be an ISO 8601 date and time')
+  return time
+}
+
+function filterOf({ from, to, ...rest }: Static<typeof AuditQuery>): AuditFilter {
+  return {
+    ...rest,
+    ...(from === undefined ? {} : { from: timeOf('query.from', from) }),
+    ...(to === undefined ? {} : { to: timeOf('query.to', to) }),
   }
-  return query
 }
 
 export function auditRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
@@ -46,8 +52,8 @@ export function auditRoutes(scope: ServiceScope, ctx: PortalContext, guard: Port
       response: { 200: AuditList, ...errors(400, 403, 404) },
     },
     handler: async (request, reply) => {
-      const filter = checkedFilter(request.query)
-      return answerList(reply, await listAuditRows(ctx.db, request.params.spaceId, filter), present)
+      const filter = filterOf(request.query)
+      return answerList(reply, await listAudit(ctx, request.params.spaceId, filter), present)
     },
   })
 
@@ -62,6 +68,6 @@ export function auditRoutes(scope: ServiceScope, ctx: PortalContext, guard: Port
       response: { 200: AuditList, ...errors(400, 403) },
     },
     handler: async (request, reply) =>
-      answerList(reply, await listAuditRows(ctx.db, undefined, checkedFilter(request.query)), present),
+      answerList(reply, await listAudit(ctx, undefined, filterOf(request.query)), present),
   })
 }

@@ -1,14 +1,14 @@
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf } from '@atrium/access'
+import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
+import type { PortalContext } from '../context.ts'
 import { SpaceBudget, SpaceBudgetInput } from '../contract/budgets.ts'
 import { bodyErrors, errors, SpaceParams } from '../contract/common.ts'
 import { getSpaceBudget, platformCurrency, setSpaceBudget } from '../domain/budgets.ts'
-import type { PortalContext } from '../domain/context.ts'
 import { exactNumber } from '../domain/exact-json.ts'
 import { leftOf, plainDecimal } from '../domain/money.ts'
 import type { SpaceSpendRow } from '../queries/budgets.ts'
-import { actOf } from './act.ts'
 import { exactly } from './exactly.ts'
 import type { PortalGuard } from './guard.ts'
 
@@ -50,7 +50,7 @@ export function budgetRoutes(scope: ServiceScope, ctx: PortalContext, guard: Por
       tags,
       summary: 'The monthly budget of a space, and what was spent of it',
       params: SpaceParams,
-      response: { 200: SpaceBudget, ...errors(403, 404) },
+      response: { 200: withEtag(SpaceBudget), ...errors(403, 404) },
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params
@@ -68,7 +68,7 @@ export function budgetRoutes(scope: ServiceScope, ctx: PortalContext, guard: Por
       summary: 'Set the monthly budget of a space for gateway use',
       params: SpaceParams,
       body: SpaceBudgetInput,
-      response: { 200: SpaceBudget, ...bodyErrors, ...errors(403, 404, 412) },
+      response: { 200: withEtag(SpaceBudget), ...bodyErrors, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params

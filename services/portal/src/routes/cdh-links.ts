@@ -1,5 +1,7 @@
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf } from '@atrium/access'
+import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
+import type { PortalContext } from '../context.ts'
 import {
   type CdhLink,
   CdhLinkChanges,
@@ -8,12 +10,11 @@ import {
   CdhLinkList,
   CdhLinkParams,
   CdhLinkQuery,
+  KnownCdhLinkParams,
 } from '../contract/cdh-links.ts'
 import { bodyErrors, errors, NoContent, SpaceParams } from '../contract/common.ts'
-import { addressOf, createCdhLink, deleteCdhLink, updateCdhLink } from '../domain/cdh-links.ts'
-import type { PortalContext } from '../domain/context.ts'
-import { type CdhLinkRow, listCdhLinkRows } from '../queries/cdh-links.ts'
-import { actOf } from './act.ts'
+import { addressOf, createCdhLink, deleteCdhLink, listCdhLinks, updateCdhLink } from '../domain/cdh-links.ts'
+import type { CdhLinkRow } from '../queries/cdh-links.ts'
 import { presentStamps } from './authors.ts'
 import type { PortalGuard } from './guard.ts'
 import { answerList } from './lists.ts'
@@ -44,8 +45,6 @@ const present = (row: CdhLinkRow, dataHubUrl: string): Static<typeof CdhLink> =>
   ...presentStamps(row),
 })
 
-const hubOf = (ctx: PortalContext): string => ctx.env.ATRIUM_DATA_HUB_URL ?? ''
-
 export function cdhLinkRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): void {
   cdhLinkCollection(scope, ctx, guard)
   oneCdhLink(scope, ctx, guard)
@@ -64,8 +63,8 @@ function cdhLinkCollection(scope: ServiceScope, ctx: PortalContext, guard: Porta
       response: { 200: CdhLinkList, ...errors(400, 403, 404) },
     },
     handler: async (request, reply) => {
-      const listed = await listCdhLinkRows(ctx.db, request.params.spaceId, request.query)
-      return answerList(reply, listed, (row) => present(row, hubOf(ctx)))
+      const listed = await listCdhLinks(ctx, request.params.spaceId, request.query)
+      return answerList(reply, listed, (row) => present(row, ctx.env.ATRIUM_DATA_HUB_URL))
     },
   })
 
@@ -78,13 +77,13 @@ function cdhLinkCollection(scope: ServiceScope, ctx: PortalContext, guard: Porta
       summary: 'Link a data-hub environment to a space',
       params: SpaceParams,
       body: CdhLinkInput,
-      response: { 201: CdhLinkCore, ...bodyErrors, ...errors(403, 404, 409) },
+      response: { 201: withEtag(CdhLinkCore), ...bodyErrors, ...errors(403, 404, 409) },
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params
       const row = await createCdhLink(ctx, spaceId, request.body, actOf(request))
       setEtag(reply, row.version)
-      return reply.code(201).send(presentCore(row, hubOf(ctx)))
+      return reply.code(201).send(presentCore(row, ctx.env.ATRIUM_DATA_HUB_URL))
     },
   })
 }
@@ -99,7 +98,7 @@ function oneCdhLink(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard)
       summary: 'Change the given fields of a data-hub link',
       params: CdhLinkParams,
       body: CdhLinkChanges,
-      response: { 200: CdhLinkCore, ...bodyErrors, ...errors(403, 404, 409, 412) },
+      response: { 200: withEtag(CdhLinkCore), ...bodyErrors, ...errors(403, 404, 409, 412) },
     },
     handler: async (request, reply) => {
       const { spaceId, cdhworkspaceId } = request.params
@@ -107,7 +106,7 @@ function oneCdhLink(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard)
       const versions = ifMatchVersions(request)
       const row = await updateCdhLink(ctx, spaceId, cdhworkspaceId, request.body, act, versions)
       setEtag(reply, row.version)
-      return presentCore(row, hubOf(ctx))
+      return presentCore(row, ctx.env.ATRIUM_DATA_HUB_URL)
     },
   })
 
@@ -118,7 +117,7 @@ function oneCdhLink(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard)
     schema: {
       tags,
       summary: 'Unlink a data-hub environment from a space',
-      params: CdhLinkParams,
+      params: KnownCdhLinkParams,
       response: { 204: NoContent, ...errors(400, 403, 404, 412) },
     },
     handler: async (request, reply) => {

@@ -1,6 +1,8 @@
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf } from '@atrium/access'
+import { ifMatchVersions, optionalBody, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
+import type { PortalContext } from '../context.ts'
 import {
   ClientChanges,
   ClientInput,
@@ -11,19 +13,18 @@ import {
   MachineClient,
   SecretRotation,
 } from '../contract/clients.ts'
-import { bodyErrors, emptyBody, errors, NoContent } from '../contract/common.ts'
+import { bodyErrors, errors, NoContent } from '../contract/common.ts'
 import {
   approveClient,
   createClient,
   deleteClient,
   getClient,
   type HandedOut,
+  listClients,
   rotateClientSecret,
   updateClient,
 } from '../domain/clients.ts'
-import type { PortalContext } from '../domain/context.ts'
-import { type ClientRow, listClientRows } from '../queries/clients.ts'
-import { actOf } from './act.ts'
+import type { ClientRow } from '../queries/clients.ts'
 import { presentStamps } from './authors.ts'
 import type { PortalGuard } from './guard.ts'
 import { answerList } from './lists.ts'
@@ -71,7 +72,7 @@ function clientCollection(scope: ServiceScope, ctx: PortalContext, guard: Portal
       tags,
       summary: 'Register a machine client; it gets its secret when it is approved',
       body: ClientInput,
-      response: { 201: MachineClient, ...bodyErrors, ...errors(403, 409) },
+      response: { 201: withEtag(MachineClient), ...bodyErrors, ...errors(403, 409) },
     },
     handler: async (request, reply) => {
       const row = await createClient(ctx, request.body, actOf(request))
@@ -89,8 +90,7 @@ function clientCollection(scope: ServiceScope, ctx: PortalContext, guard: Portal
       querystring: ClientQuery,
       response: { 200: ClientList, ...errors(400, 403) },
     },
-    handler: async (request, reply) =>
-      answerList(reply, await listClientRows(ctx.db, request.query), present),
+    handler: async (request, reply) => answerList(reply, await listClients(ctx, request.query), present),
   })
 }
 
@@ -103,7 +103,7 @@ function oneClient(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard):
       tags,
       summary: 'Read a machine client',
       params: ClientParams,
-      response: { 200: MachineClient, ...errors(403, 404) },
+      response: { 200: withEtag(MachineClient), ...errors(403, 404) },
     },
     handler: async (request, reply) => answer(reply, await getClient(ctx, request.params.clientId)),
   })
@@ -117,7 +117,7 @@ function oneClient(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard):
       summary: 'Change the given fields of a machine client; grants are replaced as a whole',
       params: ClientParams,
       body: ClientChanges,
-      response: { 200: MachineClient, ...bodyErrors, ...errors(403, 404, 409, 412) },
+      response: { 200: withEtag(MachineClient), ...bodyErrors, ...errors(403, 404, 409, 412) },
     },
     handler: async (request, reply) => {
       const { clientId } = request.params
@@ -152,7 +152,7 @@ function clientSecrets(scope: ServiceScope, ctx: PortalContext, guard: PortalGua
       tags,
       summary: 'Make a registered client Active and hand out its secret, by mail or in the answer',
       params: ClientParams,
-      response: { 200: ClientWithSecret, ...bodyErrors, ...errors(403, 404, 409, 412, 502) },
+      response: { 200: withEtag(ClientWithSecret), ...bodyErrors, ...errors(403, 404, 409, 412, 502) },
     },
     handler: async (request, reply) => {
       const { clientId } = request.params
@@ -164,13 +164,12 @@ function clientSecrets(scope: ServiceScope, ctx: PortalContext, guard: PortalGua
     method: 'POST',
     url: `${path}/:clientId([^/]+)::rotate-secret`,
     ...guard('rotateClientSecret'),
-    preValidation: emptyBody,
     schema: {
       tags,
       summary: 'Give a client a new secret, by mail or in the answer; the old one works a while longer',
       params: ClientParams,
-      body: SecretRotation,
-      response: { 200: ClientWithSecret, ...bodyErrors, ...errors(403, 404, 409, 412, 502) },
+      body: optionalBody(SecretRotation),
+      response: { 200: withEtag(ClientWithSecret), ...bodyErrors, ...errors(403, 404, 409, 412, 502) },
     },
     handler: async (request, reply) => {
       const { clientId } = request.params

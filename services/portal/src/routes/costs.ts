@@ -1,12 +1,12 @@
+import { actOf } from '@atrium/access'
 import { readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
 import { parseJson } from '@atrium/kernel/json'
 import type { Static } from 'typebox'
+import type { PortalContext } from '../context.ts'
 import { bodyErrors, errors, SpaceParams } from '../contract/common.ts'
 import { CostEntry, CostEntryInput, CostReport, CostReportQuery } from '../contract/costs.ts'
-import type { PortalContext } from '../domain/context.ts'
 import { type CurrencyReport, recordCost, reportCosts } from '../domain/costs.ts'
 import { exactNumber, numberSource } from '../domain/exact-json.ts'
-import { actOf } from './act.ts'
 import { exactly } from './exactly.ts'
 import type { PortalGuard } from './guard.ts'
 
@@ -68,17 +68,16 @@ function costReport(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard)
     handler: async (request) => {
       const { spaceId } = request.params
       const { month, includeDetails = false } = request.query
-      const now = new Date()
       const reports = await reportCosts(ctx.db, spaceId, month, {
         byDay: includeDetails,
-        defaultCurrency: ctx.env.ATRIUM_CURRENCY ?? 'USD',
-        now,
+        defaultCurrency: ctx.env.ATRIUM_CURRENCY,
       })
+      const generatedAt = new Date().toISOString()
       const [main, ...others] = reports.map((report) => ({
         spaceId,
         month,
         ...present(report, includeDetails),
-        generatedAt: now.toISOString(),
+        generatedAt,
       }))
       return { ...main, ...(others.length > 0 ? { reports: [main, ...others] } : {}) } as Static<
         typeof CostReport

@@ -1,11 +1,10 @@
 import type { ServiceScope } from '@atrium/kernel/http'
+import type { PortalContext } from '../context.ts'
 import { ErrorBody } from '../contract/common.ts'
 import { Health, Liveness, NotReady, Readiness } from '../contract/health.ts'
-import type { PortalContext } from '../domain/context.ts'
 import type { PortalGuard } from './guard.ts'
 
 const tags = ['Health']
-const AUTHENTICATION = 'JWT, gateway headers, API keys'
 
 const now = (): string => new Date().toISOString()
 const stateOf = (isUp: boolean): string => (isUp ? 'ok' : 'failed')
@@ -24,7 +23,7 @@ export function healthRoutes(scope: ServiceScope, ctx: PortalContext, guard: Por
         timestamp: now(),
         uptime: process.uptime(),
         environment: ctx.environmentName,
-        authentication: AUTHENTICATION,
+        authentication: ctx.access.ingress === undefined ? 'JWT, API keys' : 'JWT, gateway headers, API keys',
         message: isUp ? 'The portal is running' : 'The portal is running, but its database does not answer',
         checks: { database: stateOf(isUp) },
       }

@@ -1,8 +1,8 @@
 import type { ServiceScope } from '@atrium/kernel/http'
 import Type from 'typebox'
+import type { PortalContext } from '../context.ts'
 import { errors } from '../contract/common.ts'
 import { SpacePermissions, UserPermissions } from '../contract/permissions.ts'
-import type { PortalContext } from '../domain/context.ts'
 import { isSuperuserPerson, permissionsInSpace } from '../domain/permissions.ts'
 import type { PortalGuard } from './guard.ts'
 

@@ -1,6 +1,8 @@
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf } from '@atrium/access'
+import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import type { PortalContext } from '../context.ts'
 import { bodyErrors, errors, NoContent, SpaceParams, Uuid } from '../contract/common.ts'
 import {
   AddedSpaceUser,
@@ -11,10 +13,8 @@ import {
   SpaceUserList,
   SpaceUserQuery,
 } from '../contract/space-users.ts'
-import type { PortalContext } from '../domain/context.ts'
-import { addMember, changeRole, removeMember } from '../domain/members.ts'
-import { listMembers, type MemberRow } from '../queries/memberships.ts'
-import { actOf } from './act.ts'
+import { addMember, changeRole, listSpaceMembers, removeMember } from '../domain/members.ts'
+import type { MemberRow } from '../queries/memberships.ts'
 import type { PortalGuard } from './guard.ts'
 import { answerList } from './lists.ts'
 
@@ -47,7 +47,7 @@ function spaceUserCollection(scope: ServiceScope, ctx: PortalContext, guard: Por
       response: { 200: SpaceUserList, ...errors(400, 403, 404) },
     },
     handler: async (request, reply) =>
-      answerList(reply, await listMembers(ctx.db, request.params.spaceId, request.query), present),
+      answerList(reply, await listSpaceMembers(ctx, request.params.spaceId, request.query), present),
   })
 
   scope.route({
@@ -59,7 +59,7 @@ function spaceUserCollection(scope: ServiceScope, ctx: PortalContext, guard: Por
       summary: 'Add a user to a space',
       params: SpaceParams,
       body: SpaceUserInput,
-      response: { 201: AddedSpaceUser, ...bodyErrors, ...errors(403, 404) },
+      response: { 201: withEtag(AddedSpaceUser), ...bodyErrors, ...errors(403, 404, 409) },
     },
     handler: async (request, reply) => {
       const row = await addMember(ctx, request.params.spaceId, request.body, actOf(request))
@@ -79,7 +79,7 @@ function oneSpaceUser(scope: ServiceScope, ctx: PortalContext, guard: PortalGuar
       summary: 'Change a user’s role in a space',
       params: Type.Object({ spaceId: Type.String(), userId: Uuid }),
       body: SpaceUserChanges,
-      response: { 200: ModifiedSpaceUser, ...bodyErrors, ...errors(403, 404, 412) },
+      response: { 200: withEtag(ModifiedSpaceUser), ...bodyErrors, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
       const { spaceId, userId } = request.params

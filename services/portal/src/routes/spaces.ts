@@ -1,19 +1,19 @@
-import { callerOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf, callerOf } from '@atrium/access'
+import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
+import type { PortalContext } from '../context.ts'
 import { bodyErrors, errors, SpaceParams } from '../contract/common.ts'
 import { ArrayQuery, Space, SpaceChanges, SpaceDetail, SpaceInput } from '../contract/spaces.ts'
-import type { PortalContext } from '../domain/context.ts'
 import { createSpace, getSpace, listSpaces, updateSpace } from '../domain/spaces.ts'
 import type { SpaceDetailRow, SpaceRow } from '../queries/spaces.ts'
-import { actOf } from './act.ts'
-import { arrayOf, streamed } from './arrays.ts'
+import { streamed } from './arrays.ts'
 import { presentAuthors } from './authors.ts'
 import type { PortalGuard } from './guard.ts'
+import { answerArray } from './lists.ts'
 
 const tags = ['Spaces']
 
-const present = (row: SpaceRow): Static<typeof Space> => ({
+export const presentSpace = (row: SpaceRow): Static<typeof Space> => ({
   spaceId: row.space_id,
   spaceName: row.space_name,
   appId: row.app_id,
@@ -23,7 +23,7 @@ const present = (row: SpaceRow): Static<typeof Space> => ({
 })
 
 const presentDetail = (row: SpaceDetailRow): Static<typeof SpaceDetail> => ({
-  ...present(row),
+  ...presentSpace(row),
   ...presentAuthors(row),
   user: { role: row.role ?? 'none', superuser: row.superuser ?? false },
   userCount: row.user_count,
@@ -46,12 +46,12 @@ function spaceCollection(scope: ServiceScope, ctx: PortalContext, guard: PortalG
       tags,
       summary: 'Create a space',
       body: SpaceInput,
-      response: { 201: Space, ...bodyErrors, ...errors(403) },
+      response: { 201: withEtag(Space), ...bodyErrors, ...errors(403) },
     },
     handler: async (request, reply) => {
       const row = await createSpace(ctx, request.body, actOf(request))
       setEtag(reply, row.version)
-      return reply.code(201).send(present(row))
+      return reply.code(201).send(presentSpace(row))
     },
   })
 
@@ -67,7 +67,7 @@ function spaceCollection(scope: ServiceScope, ctx: PortalContext, guard: PortalG
     },
     handler: async (request, reply) => {
       const batches = await listSpaces(ctx, callerOf(request), request.query)
-      return reply.type('application/json; charset=utf-8').send(arrayOf(batches, present))
+      return reply.send(answerArray(reply, batches, presentSpace))
     },
   })
 }
@@ -81,7 +81,7 @@ function oneSpace(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): 
       tags,
       summary: 'Read a space, with its counts and the caller’s relation to it',
       params: SpaceParams,
-      response: { 200: SpaceDetail, ...errors(403, 404) },
+      response: { 200: withEtag(SpaceDetail), ...errors(403, 404) },
     },
     handler: async (request, reply) => {
       const row = await getSpace(ctx, request.params.spaceId, callerOf(request))
@@ -99,14 +99,14 @@ function oneSpace(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): 
       summary: 'Change the given fields of a space',
       params: SpaceParams,
       body: SpaceChanges,
-      response: { 200: Space, ...bodyErrors, ...errors(403, 404, 412) },
+      response: { 200: withEtag(Space), ...bodyErrors, ...errors(403, 404, 412) },
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params
       const act = actOf(request)
       const row = await updateSpace(ctx, spaceId, request.body, act, ifMatchVersions(request))
       setEtag(reply, row.version)
-      return present(row)
+      return presentSpace(row)
     },
   })
 }

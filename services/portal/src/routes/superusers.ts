@@ -1,6 +1,8 @@
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf } from '@atrium/access'
+import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
-import { bodyErrors, errors } from '../contract/common.ts'
+import type { PortalContext } from '../context.ts'
+import { bodyErrors, errors, NoContent } from '../contract/common.ts'
 import {
   Superuser,
   SuperuserChanges,
@@ -9,10 +11,13 @@ import {
   SuperuserParams,
   SuperuserQuery,
 } from '../contract/superusers.ts'
-import type { PortalContext } from '../domain/context.ts'
-import { createSuperuser, updateSuperuser } from '../domain/superusers.ts'
-import { listSuperusers, type PersonRow } from '../queries/people.ts'
-import { actOf } from './act.ts'
+import {
+  createSuperuser,
+  listSuperuserPeople,
+  removeSuperuser,
+  updateSuperuser,
+} from '../domain/superusers.ts'
+import type { PersonRow } from '../queries/people.ts'
 import type { PortalGuard } from './guard.ts'
 import { answerList } from './lists.ts'
 
@@ -40,7 +45,7 @@ export function superuserRoutes(scope: ServiceScope, ctx: PortalContext, guard: 
       tags,
       summary: 'Make a person superuser',
       body: SuperuserInput,
-      response: { 201: Superuser, ...bodyErrors, ...errors(403) },
+      response: { 201: withEtag(Superuser), ...bodyErrors, ...errors(403, 409) },
     },
     handler: async (request, reply) => {
       const row = await createSuperuser(ctx, request.body, actOf(request))
@@ -60,7 +65,7 @@ export function superuserRoutes(scope: ServiceScope, ctx: PortalContext, guard: 
       response: { 200: SuperuserList, ...errors(400, 403) },
     },
     handler: async (request, reply) =>
-      answerList(reply, await listSuperusers(ctx.db, request.query), present),
+      answerList(reply, await listSuperuserPeople(ctx, request.query), present),
   })
 
   scope.route({
@@ -72,7 +77,7 @@ export function superuserRoutes(scope: ServiceScope, ctx: PortalContext, guard: 
       summary: 'Change the given fields of a superuser',
       params: SuperuserParams,
       body: SuperuserChanges,
-      response: { 200: Superuser, ...bodyErrors, ...errors(403, 404, 412) },
+      response: { 200: withEtag(Superuser), ...bodyErrors, ...errors(403, 404, 409, 412) },
     },
     handler: async (request, reply) => {
       const { userId } = request.params
@@ -80,6 +85,22 @@ export function superuserRoutes(scope: ServiceScope, ctx: PortalContext, guard: 
       const row = await updateSuperuser(ctx, userId, request.body, act, ifMatchVersions(request))
       setEtag(reply, row.version)
       return present(row)
+    },
+  })
+
+  scope.route({
+    method: 'DELETE',
+    url: '/v1/admin/superuser/:userId',
+    ...guard('removeSuperuser'),
+    schema: {
+      tags,
+      summary: 'Take a superuser’s rights away; never the last one’s',
+      params: SuperuserParams,
+      response: { 204: NoContent, ...errors(400, 403, 404, 409, 412) },
+    },
+    handler: async (request, reply) => {
+      await removeSuperuser(ctx, request.params.userId, actOf(request), ifMatchVersions(request))
+      return reply.code(204).send(null)
     },
   })
 }

@@ -1,9 +1,11 @@
-import { callerOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag } from '@atrium/kernel/http'
+import { actOf, callerOf } from '@atrium/access'
+import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
+import type { PortalContext } from '../context.ts'
 import { bodyErrors, errors, NoContent, SpaceParams } from '../contract/common.ts'
 import { SpaceWithWorkflows, SpaceWorkflowsQuery } from '../contract/space-workflows.ts'
 import {
+  KnownWorkspaceParams,
   Workspace,
   WorkspaceChanges,
   WorkspaceCore,
@@ -11,7 +13,6 @@ import {
   WorkspaceParams,
   WorkspaceQuery,
 } from '../contract/workspaces.ts'
-import type { PortalContext } from '../domain/context.ts'
 import {
   createWorkspace,
   deleteWorkspace,
@@ -20,10 +21,10 @@ import {
   updateWorkspace,
 } from '../domain/workspaces.ts'
 import type { SpaceWorkspacesRow, WorkspaceRow } from '../queries/workspaces.ts'
-import { actOf } from './act.ts'
-import { arrayOf, streamed } from './arrays.ts'
+import { streamed } from './arrays.ts'
 import { presentStamps } from './authors.ts'
 import type { PortalGuard } from './guard.ts'
+import { answerArray } from './lists.ts'
 
 const tags = ['Workspaces']
 const path = '/v1/spaces/:spaceId/mkflw-workspaces'
@@ -65,7 +66,7 @@ function workspaceCollection(scope: ServiceScope, ctx: PortalContext, guard: Por
       summary: 'Link a workspace of the workflow platform to a space',
       params: SpaceParams,
       body: WorkspaceInput,
-      response: { 201: WorkspaceCore, ...bodyErrors, ...errors(403, 404, 409) },
+      response: { 201: withEtag(WorkspaceCore), ...bodyErrors, ...errors(403, 404, 409) },
     },
     handler: async (request, reply) => {
       const { spaceId } = request.params
@@ -88,7 +89,7 @@ function workspaceCollection(scope: ServiceScope, ctx: PortalContext, guard: Por
     },
     handler: async (request, reply) => {
       const batches = listWorkspaces(ctx, request.params.spaceId, request.query)
-      return reply.type('application/json; charset=utf-8').send(arrayOf(batches, present))
+      return reply.send(answerArray(reply, batches, present))
     },
   })
 }
@@ -103,7 +104,7 @@ function oneWorkspace(scope: ServiceScope, ctx: PortalContext, guard: PortalGuar
       summary: 'Change the given fields of a workspace',
       params: WorkspaceParams,
       body: WorkspaceChanges,
-      response: { 200: WorkspaceCore, ...bodyErrors, ...errors(403, 404, 409, 412) },
+      response: { 200: withEtag(WorkspaceCore), ...bodyErrors, ...errors(403, 404, 409, 412) },
     },
     handler: async (request, reply) => {
       const { spaceId, mkflwworkspaceId } = request.params
@@ -122,7 +123,7 @@ function oneWorkspace(scope: ServiceScope, ctx: PortalContext, guard: PortalGuar
     schema: {
       tags,
       summary: 'Unlink a workspace from a space',
-      params: WorkspaceParams,
+      params: KnownWorkspaceParams,
       response: { 204: NoContent, ...errors(400, 403, 404, 412) },
     },
     handler: async (request, reply) => {
@@ -146,7 +147,7 @@ export function spaceWorkflowRoutes(scope: ServiceScope, ctx: PortalContext, gua
     },
     handler: async (request, reply) => {
       const batches = await listSpacesWithWorkflows(ctx, callerOf(request), request.query)
-      return reply.type('application/json; charset=utf-8').send(arrayOf(batches, presentSpace))
+      return reply.send(answerArray(reply, batches, presentSpace))
     },
   })
 }

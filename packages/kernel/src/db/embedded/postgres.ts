@@ -8,12 +8,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { OperatorError } from '../../errors.ts'
 import { freePort } from '../../ports.ts'
+import { ensureServerRole, serverUrlOf } from '../server-role.ts'
 import { stopOrphan } from './orphan.ts'
 import { createUnprivilegedRunner, type UnprivilegedRunner } from './unprivileged.ts'
 
 export interface EmbeddedPostgres {
-  /** Connection string of the `atrium` database, password included: never log it. */
+  /** Connection string of the `atrium` database as its owner, password included: never log it. */
   readonly url: string
+  /** The same for the server, whose role owns nothing. */
+  readonly serverUrl: string
   /** Resolves when the server ended without being asked to. */
   readonly crashed: Promise<Error>
   /** Fast shutdown: open transactions are rolled back, everything committed is kept. */
@@ -83,16 +86,17 @@ async function collect(child: ChildProcess): Promise<string> {
   return text
 }
 
-async function initialise(native: string, layout: Layout, runner: UnprivilegedRunner): Promise<void> {
-  // A folder without this marker is left over from an initialisation that was cut off.
-  const marker = path.join(layout.root, 'initialised')
-  if (
-    await stat(marker).then(
-      () => true,
-      () => false,
-    )
+const markerOf = (layout: Layout): string => path.join(layout.root, 'initialised')
+
+/** A folder without the marker is left over from an initialisation that was cut off. */
+const isInitialised = (layout: Layout): Promise<boolean> =>
+  stat(markerOf(layout)).then(
+    () => true,
+    () => false,
   )
-    return
+
+async function initialise(native: string, layout: Layout, runner: UnprivilegedRunner): Promise<void> {
+  if (await isInitialised(layout)) return
   await rm(layout.root, { recursive: true, force: true })
   await mkdir(layout.data, { recursive: true })
   await chmod(layout.root, 0o755)
@@ -112,7 +116,7 @@ async function initialise(native: string, layout: Layout, runner: UnprivilegedRu
     ),
   )
   await rm(handover)
-  await writeFile(marker, '')
+  await writeFile(markerOf(layout), '')
 }
 
 async function waitUntilReady(url: string, child: ChildProcess, log: () => string): Promise<void> {
@@ -145,6 +149,27 @@ async function ensureDatabase(adminUrl: string): Promise<void> {
   }
 }
 
+/** The major version of the binary package, which is the first number of its version. */
+async function majorOfBinaries(native: string): Promise<string> {
+  const { version } = JSON.parse(await readFile(path.join(native, '..', 'package.json'), 'utf8')) as {
+    version: string
+  }
+  return version.split('.')[0] ?? ''
+}
+
+/**
+ * PostgreSQL reads the files of its own major version only.
+ * @throws OperatorError that says how data go from one to the other
+ */
+async function demandSameMajor(native: string, layout: Layout): Promise<void> {
+  const ofData = (await readFile(path.join(layout.data, 'PG_VERSION'), 'utf8').catch(() => '')).trim()
+  const ofBinaries = await majorOfBinaries(native)
+  if (ofData === '' || ofData === ofBinaries) return
+  throw new OperatorError(
+    `The data in ${layout.root} are of PostgreSQL ${ofData}, and this Atrium brings PostgreSQL ${ofBinaries}. Run \`atrium backup <folder>\` with the Atrium that wrote them, then \`atrium restore <folder>\` with this one into a new data folder (ATRIUM_DATA_DIR). Nothing was changed.`,
+  )
+}
+
 /**
  * Starts the PostgreSQL of the registry's binary package on a free loopback port, with its data in
  * `<dataDir>/postgres`, as a child process. The caller holds the data folder's lock.
@@ -159,6 +184,7 @@ export async function startEmbeddedPostgres(options: {
   await mkdir(layout.root, { recursive: true })
   const runner = await createUnprivilegedRunner([path.join(native, 'bin'), layout.data])
   await stopOrphan(layout.data)
+  if (await isInitialised(layout)) await demandSameMajor(native, layout)
   await initialise(native, layout, runner)
 
   const port = await freePort()
@@ -187,7 +213,11 @@ export async function startEmbeddedPostgres(options: {
     tail = (tail + chunk.toString('utf8')).slice(-8000)
   })
   let stopping = false
+  // However this process leaves, as when a drain takes too long: its server does not stay behind.
+  const leaveNone = (): void => void child.kill('SIGINT')
+  process.once('exit', leaveNone)
   const exited = once(child, 'exit')
+  void exited.then(() => process.off('exit', leaveNone))
   const crashed = new Promise<Error>((resolve) => {
     child.once('exit', (code, signal) => {
       if (!stopping) resolve(new Error(`PostgreSQL ended unexpectedly (${signal ?? code}):\n${tail}`))
@@ -197,9 +227,11 @@ export async function startEmbeddedPostgres(options: {
 
   await waitUntilReady(urlOf('postgres'), child, () => tail)
   await ensureDatabase(urlOf('postgres'))
+  await ensureServerRole(urlOf('atrium'))
   await writeFile(layout.connection, urlOf('atrium'), { mode: 0o600 })
   return {
     url: urlOf('atrium'),
+    serverUrl: serverUrlOf(urlOf('atrium')),
     crashed,
     async stop() {
       stopping = true

@@ -9,7 +9,9 @@ export interface RowSelection {
 }
 
 /** Rows that are sorted at a time. */
-const WINDOW = 2000
+const WINDOW = 500
+/** The engine hands over thousands of rows at a time, as columns: so many of them become objects at once. */
+const BATCH_ROWS = 200
 
 /**
  * Rows in the order of their creation, in batches.
@@ -21,6 +23,8 @@ const WINDOW = 2000
 export async function* readRows(table: Table, selection: RowSelection): AsyncGenerator<EmbeddingRow[]> {
   const { where, limit, offset = 0 } = selection
   const times = await creationTimes(table, where)
+  // An offset beyond the end may be larger than the engine's numbers.
+  if (offset >= times.length) return
   if (times.every((time, index) => index === 0 || time >= (times[index - 1] ?? 0))) {
     yield* readInPlace(table, selection)
     return
@@ -58,7 +62,11 @@ async function* readInPlace(
   if (where !== undefined) query = query.where(where)
   if (limit !== undefined) query = query.limit(limit)
   if (offset !== undefined && offset > 0) query = query.offset(offset)
-  for await (const batch of query) yield rowsOf<EmbeddingRow>(batch, SHOWN_COLUMNS)
+  for await (const batch of query) {
+    for (let start = 0; start < batch.numRows; start += BATCH_ROWS) {
+      yield rowsOf<EmbeddingRow>(batch.slice(start, start + BATCH_ROWS), SHOWN_COLUMNS)
+    }
+  }
 }
 
 /** Rows of whole milliseconds about a position: those of one are read together. */

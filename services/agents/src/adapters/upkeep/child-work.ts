@@ -1,17 +1,17 @@
 import type { Connection } from '@lancedb/lancedb'
 import { syncTree } from '../lancedb/durable-files.ts'
 import { connectTo, folderOf, type RetrievalLocation } from '../lancedb/retrieval.ts'
-import { type Tidied, type TidyTask, tidy } from './tidy.ts'
+import { optimize, type UpkeepResult, type UpkeepTask } from './optimize.ts'
 
 /** What the parent sends: the location once, then tasks. */
 export interface ChildRequest {
   readonly id: number
   readonly location: RetrievalLocation
-  readonly task: TidyTask
+  readonly task: UpkeepTask
 }
 
 export type ChildAnswer =
-  | { readonly id: number; readonly done: Tidied }
+  | { readonly id: number; readonly done: UpkeepResult }
   | { readonly id: number; readonly error: string }
 
 let connection: Promise<Connection> | undefined
@@ -21,7 +21,7 @@ export async function handle({ id, location, task }: ChildRequest): Promise<Chil
   try {
     connection ??= connectTo(location)
     const table = await (await connection).openTable(task.tableName)
-    const done = await tidy(table, task)
+    const done = await optimize(table, task)
     const folder = folderOf(location.uri, task.tableName)
     if (folder !== undefined) await syncTree(folder)
     return { id, done }

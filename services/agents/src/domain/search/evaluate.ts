@@ -1,6 +1,6 @@
+import type { AgentsContext } from '../../context.ts'
 import type { Evaluation, EvaluationInput } from '../../contract/search.ts'
 import type { StoreKey } from '../../queries/vector-stores.ts'
-import type { AgentsContext } from '../context.ts'
 import type { Found } from './found.ts'
 import { measureRanking } from './metrics.ts'
 import { recommend } from './recommend.ts'

@@ -8,6 +8,7 @@ import {
 } from '../../adapters/lancedb/full-text.ts'
 import { type Hit, readVectors } from '../../adapters/lancedb/shown-rows.ts'
 import { searchVectors, similarity } from '../../adapters/lancedb/vector-search.ts'
+import type { AgentsContext } from '../../context.ts'
 import type {
   HybridSearchInput,
   KeywordFilterSearchInput,
@@ -15,7 +16,6 @@ import type {
   VectorSearchInput,
 } from '../../contract/search.ts'
 import type { StoreKey, VectorStoreRow } from '../../queries/vector-stores.ts'
-import type { AgentsContext } from '../context.ts'
 import { readVector } from '../embeddings/vector.ts'
 import type { Filter } from '../filter/filter.ts'
 import { parseFilter, parseKeywordFilter } from '../filter/parse-filter.ts'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AppError } from '@atrium/kernel/errors'
 import type { Dispatcher } from 'undici'
-import type { BackendAnswer, EventStream, HangUp, StreamSink } from '../../domain/backend.ts'
+import type { BackendAnswer, Cancellation, EventStream, StreamSink } from '../../domain/backend.ts'
 import { backendAnswerInvalid, backendTimeout, backendUnreachable, callerGone } from '../../errors.ts'
 import { answerOf, passedHeaders } from './answer.ts'
 import type { OpenAiConnection } from './connection.ts'
@@ -33,7 +33,7 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
   /** @param limits.maxBytes of a whole answer */
   constructor(
     connection: OpenAiConnection,
-    limits: { hangUp: HangUp; maxBytes: number },
+    limits: { cancellation: Cancellation; maxBytes: number },
     resolve: (answer: BackendAnswer) => void,
     reject: (error: unknown) => void,
   ) {
@@ -42,11 +42,11 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
     this.#resolve = resolve
     this.#reject = reject
     this.#deadline = setTimeout(this.#onDeadline, connection.totalTimeoutMs)
-    limits.hangUp.listen(this.#onHangUp)
+    limits.cancellation.onCancel(this.#onCancel)
   }
 
   // Every answer that ends well closes too: an error is made only when the call is still on.
-  readonly #onHangUp = (): void => {
+  readonly #onCancel = (): void => {
     if (this.#phase !== 'over') this.#abort(callerGone())
   }
 

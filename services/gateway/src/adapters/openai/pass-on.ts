@@ -18,7 +18,7 @@ export function passOn(
     connection.post(
       path,
       body,
-      new BackendCall(connection, { hangUp: call.hangUp, maxBytes }, resolve, reject),
+      new BackendCall(connection, { cancellation: call.cancellation, maxBytes }, resolve, reject),
     )
   })
 }

@@ -11,7 +11,7 @@ const USUAL_DIMENSIONS = 1536
 const CHARS_PER_TURN = 20_000
 
 export async function embeddings(call: EmbeddingsCall): Promise<BackendAnswer> {
-  const { request, modelDimensions, hangUp } = call
+  const { request, modelDimensions, cancellation } = call
   const dimensions = request.dimensions ?? modelDimensions ?? USUAL_DIMENSIONS
   const isBase64 = request.encoding_format === 'base64'
   const parts: string[] = []
@@ -27,7 +27,7 @@ export async function embeddings(call: EmbeddingsCall): Promise<BackendAnswer> {
     if (chars >= CHARS_PER_TURN) {
       chars = 0
       await setImmediate()
-      if (hangUp.happened) throw callerGone()
+      if (cancellation.isCancelled) throw callerGone()
     }
   }
   const rest = JSON.stringify({

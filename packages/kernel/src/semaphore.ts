@@ -1,0 +1,58 @@
+import pLimit, { type LimitFunction } from 'p-limit'
+
+/** Lets so many pieces of work run at once; the rest wait in the order in which they came. */
+export class Semaphore {
+  readonly #limit: LimitFunction
+  readonly #waiting: { readonly most: number; readonly refusal: () => Error } | undefined
+
+  /** @param waiting how many may wait, and what `run` throws when one more comes; by default any number waits */
+  constructor(atOnce: number, waiting?: { most: number; refusal: () => Error }) {
+    this.#limit = pLimit(atOnce)
+    this.#waiting = waiting
+  }
+
+  get isIdle(): boolean {
+    return this.length === 0
+  }
+
+  /** Pieces of work that run or wait. */
+  get length(): number {
+    return this.#limit.activeCount + this.#limit.pendingCount
+  }
+
+  /** @throws what the work throws, and the refusal when too many wait already */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const { concurrency } = this.#limit
+    if (this.#waiting !== undefined && this.length >= concurrency + this.#waiting.most) {
+      throw this.#waiting.refusal()
+    }
+    return this.#limit(work)
+  }
+}
+
+/** A semaphore for each of many, such as spaces, as long as it has work: the work of one waits for no other's. */
+export class KeyedSemaphore {
+  readonly #atOnce: number
+  readonly #semaphores = new Map<string, Semaphore>()
+
+  /** @param atOnce for each of them */
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce
+  }
+
+  /** How many have work. */
+  get size(): number {
+    return this.#semaphores.size
+  }
+
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const semaphore = this.#semaphores.get(key) ?? new Semaphore(this.#atOnce)
+    this.#semaphores.set(key, semaphore)
+    try {
+      return await semaphore.run(work)
+    } finally {
+      // Whoever ended in the same moment may have removed it, and another may have come since.
+      if (semaphore.isIdle && this.#semaphores.get(key) === semaphore) this.#semaphores.delete(key)
+    }
+  }
+}

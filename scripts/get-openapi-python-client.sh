@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Prints the path of openapi-python-client, from the Python package index, kept in node_modules/.cache/atrium.
+set -euo pipefail
+
+version=0.29.1
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+folder="$here/node_modules/.cache/atrium/openapi-python-client-$version"
+
+if [ ! -e "$folder/done" ]; then
+  {
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    "$folder/bin/pip" install --quiet --disable-pip-version-check "openapi-python-client==$version"
+    touch "$folder/done"
+  } >&2
+fi
+echo "$folder/bin/openapi-python-client"
