@@ -114,6 +114,7 @@ export const WORKSPACES: Readonly<Record<string, WorkspaceRule>> = {
   'services/portal': { imports: [...PACKAGES, '@atrium/identity'], tests: TESTING },
   'services/gateway': { imports: PACKAGES, tests: TESTING },
   'services/agents': { imports: PACKAGES, tests: TESTING },
+  'services/workflows': { imports: PACKAGES, tests: TESTING },
   'apps/server': {
     imports: [
       ...PACKAGES,
@@ -121,6 +122,7 @@ export const WORKSPACES: Readonly<Record<string, WorkspaceRule>> = {
       '@atrium/portal',
       '@atrium/gateway',
       '@atrium/agents',
+      '@atrium/workflows',
       '@atrium/*/setup',
     ],
     tests: [...TESTING, '@atrium/*/contract'],

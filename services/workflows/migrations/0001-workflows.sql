@@ -1,0 +1,249 @@
+CREATE SCHEMA IF NOT EXISTS workflows;
+
+-- Every key begins with the space. Ids that clients choose are text, those of runs are UUIDv7.
+
+CREATE TABLE workflows.workflows (
+  space_id uuid NOT NULL REFERENCES portal.spaces ON DELETE CASCADE,
+  workflow_id text NOT NULL,
+  name text NOT NULL,
+  -- Runs of this workflow at once; null: as many as the space may have.
+  max_parallel_runs integer CHECK (max_parallel_runs BETWEEN 1 AND 1000),
+  row_version integer NOT NULL DEFAULT 1,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (space_id, workflow_id)
+);
+CREATE INDEX workflows_in_order ON workflows.workflows (space_id, created_at, workflow_id);
+
+CREATE TABLE workflows.versions (
+  space_id uuid NOT NULL,
+  workflow_id text NOT NULL,
+  version_id text NOT NULL,
+  -- As the client wrote them: template versions may float.
+  tasks jsonb NOT NULL,
+  row_version integer NOT NULL DEFAULT 1,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (space_id, workflow_id, version_id),
+  FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE
+);
+CREATE INDEX versions_in_order ON workflows.versions (space_id, workflow_id, created_at, version_id);
+
+CREATE TABLE workflows.configurations (
+  space_id uuid NOT NULL,
+  workflow_id text NOT NULL,
+  configuration_id text NOT NULL,
+  data jsonb NOT NULL,
+  row_version integer NOT NULL DEFAULT 1,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (space_id, workflow_id, configuration_id),
+  FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE
+);
+CREATE INDEX configurations_in_order
+  ON workflows.configurations (space_id, workflow_id, created_at, configuration_id);
+
+-- A version takes its assignments with it; a configuration cannot go while it is bound.
+CREATE TABLE workflows.stage_assignments (
+  space_id uuid NOT NULL,
+  workflow_id text NOT NULL,
+  stage text NOT NULL CHECK (stage IN ('test', 'int', 'e2e', 'prod')),
+  version_id text NOT NULL,
+  configuration_id text,
+  row_version integer NOT NULL DEFAULT 1,
+  assigned_at timestamptz NOT NULL DEFAULT now(),
+  assigned_by text,
+  PRIMARY KEY (space_id, workflow_id, stage),
+  FOREIGN KEY (space_id, workflow_id, version_id) REFERENCES workflows.versions ON DELETE CASCADE,
+  FOREIGN KEY (space_id, workflow_id, configuration_id)
+    REFERENCES workflows.configurations ON DELETE NO ACTION DEFERRABLE INITIALLY IMMEDIATE
+);
+CREATE INDEX assignments_of_versions ON workflows.stage_assignments (space_id, workflow_id, version_id);
+CREATE INDEX assignments_of_configurations
+  ON workflows.stage_assignments (space_id, workflow_id, configuration_id);
+
+-- Values of secrets are sealed with the master key, purpose workflows/secret/<space>/<name>.
+CREATE TABLE workflows.secrets (
+  space_id uuid NOT NULL REFERENCES portal.spaces ON DELETE CASCADE,
+  name text NOT NULL,
+  sealed bytea NOT NULL,
+  row_version integer NOT NULL DEFAULT 1,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  updated_by text NOT NULL,
+  PRIMARY KEY (space_id, name)
+);
+
+-- Only the hash of a webhook's secret is kept: whoever calls brings the secret, which is the key of the signature too.
+CREATE TABLE workflows.triggers (
+  space_id uuid NOT NULL,
+  workflow_id text NOT NULL,
+  trigger_id text NOT NULL,
+  type text NOT NULL CHECK (type IN ('webhook', 'schedule')),
+  stage text NOT NULL CHECK (stage IN ('test', 'int', 'e2e', 'prod')),
+  enabled boolean NOT NULL,
+  signature_validation boolean NOT NULL DEFAULT false,
+  schedule text,
+  timezone text NOT NULL DEFAULT 'UTC',
+  secret_hash bytea UNIQUE,
+  -- The next tick of an enabled schedule; null for others.
+  next_at timestamptz,
+  row_version integer NOT NULL DEFAULT 1,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (space_id, workflow_id, trigger_id),
+  FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE,
+  CHECK ((type = 'webhook') = (secret_hash IS NOT NULL)),
+  CHECK ((type = 'schedule') = (schedule IS NOT NULL))
+);
+CREATE INDEX triggers_in_order ON workflows.triggers (space_id, workflow_id, created_at, trigger_id);
+CREATE INDEX triggers_due ON workflows.triggers (next_at) WHERE next_at IS NOT NULL;
+
+-- Versions and configurations may be gone later: a run keeps what it used. `plan` holds the tasks with their exact
+-- template releases and resolved arguments; secrets stand in it as references.
+CREATE TABLE workflows.runs (
+  space_id uuid NOT NULL,
+  workflow_id text NOT NULL,
+  run_id uuid NOT NULL,
+  stage text NOT NULL,
+  version_id text NOT NULL,
+  configuration_id text,
+  resolved_configuration jsonb NOT NULL,
+  plan jsonb NOT NULL,
+  trigger_id text,
+  engine text NOT NULL,
+  status text NOT NULL CHECK (status IN ('Pending', 'Running', 'Succeeded', 'Failed', 'Cancelling', 'Cancelled')),
+  message text NOT NULL DEFAULT '',
+  -- Grows with each retry.
+  attempt integer NOT NULL DEFAULT 1,
+  -- The attempt that the engine has taken over; less than `attempt` until it has.
+  submitted_attempt integer NOT NULL DEFAULT 0,
+  created_by text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  started_at timestamptz,
+  completed_at timestamptz,
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (space_id, run_id),
+  FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE
+);
+CREATE INDEX runs_in_order ON workflows.runs (space_id, workflow_id, run_id DESC);
+CREATE INDEX runs_active ON workflows.runs (space_id, workflow_id, status)
+  WHERE status IN ('Pending', 'Running', 'Cancelling');
+CREATE INDEX runs_ended ON workflows.runs (completed_at) WHERE completed_at IS NOT NULL;
+
+CREATE TABLE workflows.run_tasks (
+  space_id uuid NOT NULL,
+  run_id uuid NOT NULL,
+  name text NOT NULL,
+  position integer NOT NULL,
+  dependencies text[] NOT NULL,
+  attempt integer NOT NULL DEFAULT 1,
+  status text NOT NULL DEFAULT 'Pending'
+    CHECK (status IN ('Pending', 'Running', 'Succeeded', 'Failed', 'Skipped', 'Cancelled')),
+  message text NOT NULL DEFAULT '',
+  started_at timestamptz,
+  completed_at timestamptz,
+  PRIMARY KEY (space_id, run_id, name),
+  FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
+);
+
+-- Kept 24 hours. The body's hash tells a repetition from another request.
+CREATE TABLE workflows.idempotency_keys (
+  space_id uuid NOT NULL,
+  workflow_id text NOT NULL,
+  operation text NOT NULL,
+  key text NOT NULL,
+  request_hash bytea NOT NULL,
+  run_id uuid NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (space_id, workflow_id, operation, key),
+  FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
+);
+CREATE INDEX idempotency_keys_by_age ON workflows.idempotency_keys (created_at);
+
+-- Changes of a run and its tasks, in order, for followers.
+CREATE TABLE workflows.run_events (
+  space_id uuid NOT NULL,
+  run_id uuid NOT NULL,
+  seq bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  event jsonb NOT NULL,
+  PRIMARY KEY (space_id, run_id, seq),
+  FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
+);
+
+-- Pieces of up to 64 KiB, in the order of their numbers within one task's attempt.
+CREATE TABLE workflows.run_logs (
+  space_id uuid NOT NULL,
+  run_id uuid NOT NULL,
+  task text NOT NULL,
+  attempt integer NOT NULL,
+  seq integer NOT NULL,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  lines integer NOT NULL,
+  text text NOT NULL,
+  PRIMARY KEY (space_id, run_id, task, attempt, seq),
+  FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
+);
+
+CREATE TABLE workflows.run_metrics (
+  space_id uuid NOT NULL,
+  run_id uuid NOT NULL,
+  task text NOT NULL,
+  seq integer NOT NULL,
+  name text NOT NULL,
+  step bigint,
+  value double precision NOT NULL,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (space_id, run_id, task, seq),
+  FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
+);
+
+-- The files themselves are in the data folder or in object storage.
+CREATE TABLE workflows.run_artifacts (
+  space_id uuid NOT NULL,
+  run_id uuid NOT NULL,
+  task text NOT NULL,
+  path text NOT NULL,
+  size bigint NOT NULL,
+  media_type text NOT NULL,
+  sha256 bytea NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (space_id, run_id, task, path),
+  FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
+);
+
+-- What the local engine knows by itself, as Argo keeps its own Workflow objects: one row an attempt of a run.
+CREATE TABLE workflows.local_runs (
+  space_id uuid NOT NULL,
+  run_id uuid NOT NULL,
+  attempt integer NOT NULL,
+  cancel_requested boolean NOT NULL DEFAULT false,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (space_id, run_id),
+  FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
+);
+
+CREATE TABLE workflows.local_tasks (
+  space_id uuid NOT NULL,
+  run_id uuid NOT NULL,
+  name text NOT NULL,
+  attempt integer NOT NULL,
+  -- Dependencies that have not ended well yet; ready at 0.
+  waiting integer NOT NULL,
+  dependents text[] NOT NULL,
+  spec jsonb NOT NULL,
+  status text NOT NULL CHECK (status IN ('Pending', 'Running', 'Succeeded', 'Failed', 'Skipped', 'Cancelled')),
+  message text NOT NULL DEFAULT '',
+  -- Who runs it, until when others take it for alive, and how often somebody began: what was begun by another counts
+  -- no more.
+  worker text,
+  lease_until timestamptz,
+  starts integer NOT NULL DEFAULT 0,
+  started_at timestamptz,
+  completed_at timestamptz,
+  PRIMARY KEY (space_id, run_id, name),
+  FOREIGN KEY (space_id, run_id) REFERENCES workflows.local_runs ON DELETE CASCADE
+);
+CREATE INDEX local_tasks_ready ON workflows.local_tasks (space_id, run_id) WHERE status = 'Pending' AND waiting = 0;
+CREATE INDEX local_tasks_running ON workflows.local_tasks (lease_until) WHERE status = 'Running';

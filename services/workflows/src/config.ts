@@ -1,0 +1,13 @@
+import { variable } from '@atrium/kernel/config'
+
+/** The workflows service's part of the environment. */
+export const workflowsEnv = {
+  ATRIUM_WORKFLOWS_RATE_LIMIT: variable.integer(
+    'Requests a minute to the workflows service from one user or machine client; off by default',
+    { minimum: 1 },
+  ),
+  ATRIUM_WORKFLOWS_RATE_LIMIT_BURST: variable.integer(
+    'Requests that one of them may send at once after a rest; the limit of a minute by default',
+    { minimum: 1 },
+  ),
+} as const
