@@ -122,6 +122,8 @@ CREATE TABLE workflows.runs (
   created_at timestamptz NOT NULL DEFAULT now(),
   started_at timestamptz,
   completed_at timestamptz,
+  -- When logs, events, metrics and artifacts were removed for their age; before `completed_at` after a later retry.
+  results_removed_at timestamptz,
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (space_id, run_id),
   FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE
@@ -129,7 +131,8 @@ CREATE TABLE workflows.runs (
 CREATE INDEX runs_in_order ON workflows.runs (space_id, workflow_id, run_id DESC);
 CREATE INDEX runs_active ON workflows.runs (space_id, workflow_id, status)
   WHERE status IN ('Pending', 'Running', 'Cancelling');
-CREATE INDEX runs_ended ON workflows.runs (completed_at) WHERE completed_at IS NOT NULL;
+CREATE INDEX runs_with_results ON workflows.runs (completed_at)
+  WHERE completed_at IS NOT NULL AND (results_removed_at IS NULL OR results_removed_at < completed_at);
 
 CREATE TABLE workflows.run_tasks (
   space_id uuid NOT NULL,
@@ -172,39 +175,45 @@ CREATE TABLE workflows.run_events (
   FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
 );
 
--- Pieces of up to 64 KiB, in the order of their numbers within one task's attempt.
+-- Pieces of up to 64 KiB. `seq` grows in the order of commits within a run, so a follower that has seen one has seen all
+-- before it: whoever appends holds the run's advisory lock.
 CREATE TABLE workflows.run_logs (
   space_id uuid NOT NULL,
   run_id uuid NOT NULL,
+  seq bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   task text NOT NULL,
   attempt integer NOT NULL,
-  seq integer NOT NULL,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  lines integer NOT NULL,
+  -- Bytes of this attempt's log before this piece.
+  start bigint NOT NULL,
   text text NOT NULL,
-  PRIMARY KEY (space_id, run_id, task, attempt, seq),
+  PRIMARY KEY (space_id, run_id, seq),
   FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
 );
+CREATE INDEX run_logs_of_tasks ON workflows.run_logs (space_id, run_id, task, attempt, seq);
 
 CREATE TABLE workflows.run_metrics (
   space_id uuid NOT NULL,
   run_id uuid NOT NULL,
   task text NOT NULL,
+  attempt integer NOT NULL,
   seq integer NOT NULL,
   name text NOT NULL,
   step bigint,
   value double precision NOT NULL,
   at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  PRIMARY KEY (space_id, run_id, task, seq),
+  PRIMARY KEY (space_id, run_id, task, attempt, seq),
   FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
 );
 
--- The files themselves are in the data folder or in object storage.
+-- The files themselves are in the data folder or in object storage, by `blob`.
 CREATE TABLE workflows.run_artifacts (
   space_id uuid NOT NULL,
   run_id uuid NOT NULL,
   task text NOT NULL,
-  path text NOT NULL,
+  path text NOT NULL COLLATE "C",
+  attempt integer NOT NULL,
+  blob uuid NOT NULL,
   size bigint NOT NULL,
   media_type text NOT NULL,
   sha256 bytea NOT NULL,
@@ -212,6 +221,25 @@ CREATE TABLE workflows.run_artifacts (
   PRIMARY KEY (space_id, run_id, task, path),
   FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
 );
+
+-- Files that a job removes from the storage. One being written stands here too, so that a crash leaves none behind.
+CREATE TABLE workflows.blobs_to_remove (
+  space_id uuid NOT NULL,
+  blob uuid NOT NULL PRIMARY KEY,
+  not_before timestamptz NOT NULL
+);
+CREATE INDEX blobs_to_remove_when ON workflows.blobs_to_remove (not_before);
+
+-- However a row goes, with its run, workflow or space too, its file is not forgotten.
+CREATE FUNCTION workflows.forget_artifact() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO workflows.blobs_to_remove (space_id, blob, not_before) VALUES (OLD.space_id, OLD.blob, now());
+  RETURN NULL;
+END $$;
+CREATE TRIGGER artifact_gone AFTER DELETE ON workflows.run_artifacts
+  FOR EACH ROW EXECUTE FUNCTION workflows.forget_artifact();
+CREATE TRIGGER artifact_replaced AFTER UPDATE OF blob ON workflows.run_artifacts
+  FOR EACH ROW WHEN (OLD.blob IS DISTINCT FROM NEW.blob) EXECUTE FUNCTION workflows.forget_artifact();
 
 -- What the local engine knows by itself, as Argo keeps its own Workflow objects: one row an attempt of a run.
 CREATE TABLE workflows.local_runs (

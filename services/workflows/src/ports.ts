@@ -77,15 +77,28 @@ export interface WorkflowEngine {
 
 /** Where the engine leaves what tasks say, each piece once and in order. Bounded: waits while the store is slow. */
 export interface TaskOutput {
+  /** A task starts: metrics and artifacts that an earlier start of the same attempt left go; its log goes on. */
+  begin(task: TaskRef): Promise<void>
   /**
-   * Adds to the log of a task's attempt. Secrets are masked already, control characters escaped.
+   * Adds to the log of a task's attempt. Secrets are masked already, control characters escaped. Past the limit of a
+   * task's log nothing more is kept; its last line says so.
    * @param text whole lines, with their ends, of at most 64 KiB
    */
   appendLog(task: TaskRef, text: string): Promise<void>
-  /** @param points at most 1,000 at once */
-  appendMetrics(task: TaskRef, points: readonly MetricPoint[]): Promise<void>
-  /** Keeps a file of the task under its relative path; one of the same path is replaced. */
-  keepArtifact(task: TaskRef, path: string, file: string): Promise<void>
+  /**
+   * Past the limit of a task nothing more is kept.
+   * @param points at most 1,000 at once
+   * @returns how many were not kept
+   */
+  appendMetrics(task: TaskRef, points: readonly MetricPoint[]): Promise<number>
+  /**
+   * Keeps a file of the task under its relative path; one of the same path is replaced. Call it once nothing of the task
+   * runs any more.
+   * @param path relative, parts divided by `/`
+   * @param file absolute and without symbolic links
+   * @returns why it was not kept, in words for the log; undefined when it was
+   */
+  keepArtifact(task: TaskRef, path: string, file: string): Promise<string | undefined>
 }
 
 export interface TaskRef extends RunRef {
