@@ -1,3 +1,4 @@
+import { BLANKS } from '@atrium/kernel/http'
 import { startTestPlatform, type TestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -77,6 +78,14 @@ describe.each(['auth', 'portal', 'llm', 'agents'])('the contract of /%s', (addre
     for (const schema of objectsIn(document)) {
       if (typeof schema.pattern === 'string')
         expect(schema['x-must'], schema.pattern).toEqual(expect.any(String))
+    }
+  })
+
+  it('writes patterns that every validator reads alike', () => {
+    for (const { pattern } of objectsIn(document)) {
+      if (typeof pattern !== 'string') continue
+      expect(pattern, 'digits and letters of which script?').not.toMatch(/\\[dDwWSpPbB]/)
+      if (pattern.includes('\\s')) expect(pattern).toContain(BLANKS)
     }
   })
 

@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { forbidden, invalidToken, OperatorError } from '@atrium/kernel/errors'
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
+import { isQxId, QX_ID_RULE } from './people.ts'
 import type { Principal, UserPrincipal } from './principal.ts'
 
 type Address = ReturnType<typeof ipaddr.process>
@@ -27,8 +28,6 @@ export type Ingress = (request: FastifyRequest) => Promise<Principal> | UserPrin
 
 export const INGRESS_SECRET_HEADER = 'x-ingress-secret'
 
-/** The ids that people may have everywhere. */
-const QX_ID = /^[^\s/\p{Cc}]{1,128}$/u
 const NAME = /^[^\p{Cc}]{1,256}$/u
 
 /** @throws OperatorError when an address is none */
@@ -49,10 +48,8 @@ export function createIngress(options: IngressOptions): Ingress {
     }
     demandOwnPage(request, options.publicUrl)
     if (options.tokenHeader !== undefined) return personOf(options.verifyToken(named), options.tokenHeader)
-    if (!QX_ID.test(named)) {
-      throw invalidToken(
-        `${options.userHeader} must be 1 to 128 characters without white space or slash, and come once`,
-      )
+    if (!isQxId(named)) {
+      throw invalidToken(`${options.userHeader} must ${QX_ID_RULE}, and come once`)
     }
     const name = headerOf(request, options.nameHeader)
     return { kind: 'user', qxId: named, name: name !== undefined && NAME.test(name) ? name : named }

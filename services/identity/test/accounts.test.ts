@@ -163,12 +163,26 @@ describe('accounts of people', () => {
   test.each([
     [{ qxId: 'a b' }, 400],
     [{ qxId: 'x'.repeat(129) }, 400],
+    [{ qxId: 'a\u0082b' }, 400],
+    [{ qxId: 'a/b' }, 400],
+    [{ qxId: 'a\ufeffb' }, 400],
     [{ name: '' }, 400],
+    [{ name: '\u0007' }, 400],
+    [{ name: '😀'.repeat(201) }, 400],
     [{ mailAddress: 'nobody' }, 400],
+    [{ mailAddress: 'some <one@example.test>' }, 400],
+    [{ mailAddress: `${'x'.repeat(65)}@example.test` }, 400],
     [{ qxId: 'qx-admin' }, 409],
     [{ qxId: 'test-superuser-client' }, 409],
   ])('are refused with %j', async (more, status) => {
     expect((await create('qx-refused', more)).status).toBe(status)
+  })
+
+  test('take whatever the contract lets pass', async () => {
+    const odd = { qxId: '😀'.repeat(128), name: '😀'.repeat(200), mailAddress: "o'hara+x@b\u00fccher.test" }
+    const { status, body } = await create('qx-odd', odd)
+    expect(status).toBe(201)
+    expect(body).toMatchObject(odd)
   })
 
   test('are superusers’ alone, of either kind', async () => {

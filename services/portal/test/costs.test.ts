@@ -97,6 +97,7 @@ describe('POST …/costs', () => {
     [{ day: '2026-02-29' }, 'body.day'],
     [{ day: '2026-1-1' }, 'body.day'],
     [{ day: '0000-01-01' }, 'body.day'],
+    [{ day: '1969-12-31' }, 'body.day must be a day, 1970-01-01 or later'],
     [{ day: '2026-01-15T00:00:00Z' }, 'body.day'],
     [{ day: undefined }, 'body.day'],
     [{ currency: 'usd' }, 'body.currency'],
@@ -239,7 +240,7 @@ describe('GET …/costs/report', () => {
 
   test.each([
     ...['', 'month=', 'month=2026-13', 'month=2026-00', 'month=2026-1', 'month=26-01', 'month=2026-01-01'],
-    ...['month=january', 'month=0000-01', 'month=2026-01&includeDetails=perhaps'],
+    ...['month=january', 'month=0000-01', 'month=1969-12', 'month=2026-01&includeDetails=perhaps'],
   ])('refuses ?%s', async (query) => {
     const answer = await report(query)
     expect(answer.status).toBe(400)

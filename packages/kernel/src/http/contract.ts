@@ -19,6 +19,16 @@ export const described = <S extends TSchema>(description: string, schema: S): S 
 export const textLike = (pattern: string, must: string, options: TStringOptions = {}) =>
   Type.String({ ...options, pattern, 'x-must': must })
 
+/**
+ * White space and control characters, for use inside the brackets of a pattern. Written out, for JavaScript, Python and
+ * Rust disagree about what `\s` is, and not all of them know `\p{Cc}`.
+ */
+export const BLANKS = '\\s\\x00-\\x1f\\x7f-\\x9f\\ufeff'
+
+/** Text that must say something. */
+export const requiredText = (maxLength: number) =>
+  textLike(`[^${BLANKS}]`, 'not be blank', { minLength: 1, maxLength })
+
 /** An answer that carries the version of what it shows, for use in `If-Match`. */
 export const withEtag = <S extends TSchema>(schema: S): S =>
   annotated(schema, {

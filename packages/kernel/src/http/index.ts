@@ -1,5 +1,5 @@
 export { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './bodies.ts'
-export { described, named, optionalBody, textLike, withEtag } from './contract.ts'
+export { BLANKS, described, named, optionalBody, requiredText, textLike, withEtag } from './contract.ts'
 export { createDrain, type Drain, onCutOff } from './drain.ts'
 export { etagOf, ifMatchVersions, setEtag } from './etag.ts'
 export { type Batches, streamArray, streamPage } from './list-streams.ts'

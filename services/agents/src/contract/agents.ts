@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import { named, Pagination, pageQuery } from '@atrium/kernel/http'
+import { named, Pagination, pageQuery, requiredText } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { AnyObject, Author, ListQuery, type Page, requiredText, Timestamp } from './common.ts'
+import { AnyObject, Author, ListQuery, type Page, Timestamp } from './common.ts'
 
 /** What a model is asked with unless a call says otherwise. Other keys are ignored. */
 export const DefaultParameters = named(

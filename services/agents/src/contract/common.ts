@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { named, type Pagination, PartQuery, textLike } from '@atrium/kernel/http'
+import { named, type Pagination, PartQuery } from '@atrium/kernel/http'
 import Type, { type Static, type TSchema } from 'typebox'
 
 /** One of a few words; plain `enum`, which serialises faster than a union of constants. */
@@ -8,10 +8,6 @@ export const oneOf = <const V extends readonly string[]>(...values: V) =>
 
 /** ISO 8601 with milliseconds and offset. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00.000+00:00'] })
-
-/** Text that must say something. */
-export const requiredText = (maxLength: number) =>
-  textLike('\\S', 'not be blank', { minLength: 1, maxLength })
 
 export type JsonObject = Record<string, unknown>
 

@@ -1,6 +1,6 @@
-import { named } from '@atrium/kernel/http'
+import { named, requiredText } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { AnyObject, Author, requiredText, Timestamp } from './common.ts'
+import { AnyObject, Author, Timestamp } from './common.ts'
 
 const settings = {
   description: Type.Optional(Type.String({ maxLength: 1024 })),

@@ -1,3 +1,4 @@
+import { isMailAddress } from '@atrium/access'
 import { invalidInput } from '@atrium/kernel/errors'
 import type { Logger } from '@atrium/kernel/log'
 import { createTransport } from 'nodemailer'
@@ -15,8 +16,6 @@ export interface MailerOptions {
   /** Certificates to trust instead of the system's, in PEM. */
   readonly ca?: string
 }
-
-const ADDRESS = /^[^\s@<>,;:"()[\]\\\p{Cc}]{1,64}@[^\s@<>,;:"()[\]\\\p{Cc}]{1,190}$/u
 
 /** Text that stands in a header or on a line of its own stays on it. */
 const oneLine = (text: string): string =>
@@ -55,7 +54,7 @@ export function createMailer(options: MailerOptions): Mailer {
   const transport = transportOf(options)
 
   async function send(to: string, subject: string, lines: readonly string[]): Promise<void> {
-    if (!ADDRESS.test(to)) throw invalidInput('mailAddress', 'is no e-mail address')
+    if (!isMailAddress(to)) throw invalidInput('mailAddress', 'is no e-mail address')
     try {
       await transport.sendMail({
         from: options.from,

@@ -1,16 +1,11 @@
-import { named, Pagination, textLike } from '@atrium/kernel/http'
+import { MailAddressOrNone, QxId } from '@atrium/access'
+import { named, Pagination, requiredText } from '@atrium/kernel/http'
 import Type from 'typebox'
 
 const oneOf = <const V extends readonly string[]>(...values: V) =>
   Type.Unsafe<V[number]>({ type: 'string', enum: values })
 
-const QxId = Type.String({
-  minLength: 1,
-  maxLength: 128,
-  description: 'The user name, and the Q number in the portal',
-})
-const Name = textLike('\\S', 'not be blank', { minLength: 1, maxLength: 200 })
-const MailAddress = textLike('^([^\\s@]+@[^\\s@]+)?$', 'be an e-mail address, or empty', { maxLength: 254 })
+const Name = requiredText(200)
 
 /** A person who signs in at the embedded issuer. */
 export const Account = named(
@@ -42,15 +37,15 @@ export const AccountWithLink = named(
 export const AccountInput = named(
   'CreateAccount',
   Type.Object({
-    qxId: QxId,
+    qxId: Type.Unsafe<string>({ ...QxId, description: 'The user name, and the Q number in the portal' }),
     name: Name,
-    mailAddress: Type.Optional(MailAddress),
+    mailAddress: Type.Optional(MailAddressOrNone),
   }),
 )
 
 export const AccountChanges = named(
   'UpdateAccount',
-  Type.Partial(Type.Object({ name: Name, mailAddress: MailAddress, disabled: Type.Boolean() })),
+  Type.Partial(Type.Object({ name: Name, mailAddress: MailAddressOrNone, disabled: Type.Boolean() })),
 )
 
 export const AccountParams = Type.Object({ qxId: Type.String() })

@@ -1,7 +1,8 @@
-import { type Act, type AuditLog, systemAct } from '@atrium/access'
+import { type Act, type AuditLog, isQxId, QX_ID_RULE, systemAct } from '@atrium/access'
 import { isUniqueViolation } from '@atrium/kernel/db'
 import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import { Semaphore } from '@atrium/kernel/semaphore'
+import { hasLength } from '@atrium/kernel/text'
 import { hash, verify } from '@node-rs/argon2'
 import { accountExists, noSuchAccount, tooBusy } from '../errors.ts'
 import {
@@ -100,9 +101,7 @@ const present = (row: AccountRow): Account => ({
 
 /** What is wrong with a new password; undefined when nothing is. */
 export const faultOfPassword = (password: string): string | undefined =>
-  password.length < SHORTEST || password.length > LONGEST
-    ? `must have ${SHORTEST} to ${LONGEST} characters`
-    : undefined
+  !hasLength(password, SHORTEST, LONGEST) ? `must have ${SHORTEST} to ${LONGEST} characters` : undefined
 
 function checkPassword(password: string): void {
   const fault = faultOfPassword(password)
@@ -110,15 +109,15 @@ function checkPassword(password: string): void {
 }
 
 function checkName(name: string): void {
-  if (name.length > 200 || name.includes('\0')) {
+  if (!hasLength(name, 0, 200) || name.includes('\0')) {
     throw invalidInput('name', 'must have at most 200 characters, without U+0000')
   }
 }
 
-/** The portal's rule for Q numbers, so that whoever signs in here can be somebody there. */
-export const isQxId = (text: string): boolean => /^[^\s/\p{Cc}]{1,128}$/u.test(text)
-
-export const QX_ID_RULE = 'must be 1 to 128 characters without spaces, slashes and control characters'
+/** @throws AppError 400 for an id that nobody could have */
+export function checkQxId(qxId: string): void {
+  if (!isQxId(qxId)) throw invalidInput('qxId', `must ${QX_ID_RULE}`)
+}
 
 /** Ids that can be stored, older rules included; anything else is nobody. */
 const isStorable = (text: string): boolean => /^[^\p{Cc}]{1,128}$/u.test(text)
@@ -149,7 +148,7 @@ export function createAccounts(
   }
 
   const prepare: Accounts['prepare'] = async ({ qxId, name, password, mailAddress = '' }, act) => {
-    if (!isQxId(qxId)) throw invalidInput('qxId', QX_ID_RULE)
+    checkQxId(qxId)
     checkName(name)
     checkPassword(password)
     const passwordHash = await hash(password, COST)
@@ -213,7 +212,7 @@ export function createAccounts(
         await audit.record(trx, act, { ...changed(qxId), after: { isDisabled, endedSessions } })
       }),
     async verifyPassword(qxId, password) {
-      if (password.length > LONGEST) return undefined
+      if (!hasLength(password, 0, LONGEST)) return undefined
       decoy ??= hash('nobody has this password', COST)
       const row = await find(qxId)
       const known = row?.password_hash ?? (await decoy)

@@ -1,5 +1,6 @@
 import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
+import { hasLength } from '@atrium/kernel/text'
 import { illegalStatusChange, noSuchClient } from '../errors.ts'
 import { replaceClientSecret } from '../queries/client-secrets.ts'
 import {
@@ -87,7 +88,7 @@ function checkLifetime(seconds: number): void {
 }
 
 function checkName(name: string): void {
-  if (name.trim() === '' || name.length > 200 || name.includes('\0')) {
+  if (name.trim() === '' || !hasLength(name, 1, 200) || name.includes('\0')) {
     throw invalidInput('name', 'must have 1 to 200 characters')
   }
 }

@@ -1,7 +1,7 @@
 import { invalidInput } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
 import { SignJWT } from 'jose'
-import { isQxId, QX_ID_RULE } from './accounts.ts'
+import { checkQxId } from './accounts.ts'
 import { LONGEST_TOKEN_SECONDS, SIGNING_ALG } from './key-rotation.ts'
 import type { Realms } from './realms.ts'
 import type { SigningKeys } from './signing-keys.ts'
@@ -21,7 +21,7 @@ export async function signUserToken(
   user: UserTokenRequest,
 ): Promise<string> {
   const lifetime = user.lifetimeSeconds ?? 3600
-  if (!isQxId(user.qxId)) throw invalidInput('qxId', QX_ID_RULE)
+  checkQxId(user.qxId)
   if (!Number.isInteger(lifetime) || lifetime < 1 || lifetime > LONGEST_TOKEN_SECONDS) {
     throw invalidInput('lifetimeSeconds', `must be a whole number from 1 to ${LONGEST_TOKEN_SECONDS}`)
   }

@@ -1,6 +1,6 @@
-import { named, pageQuery } from '@atrium/kernel/http'
+import { named, pageQuery, requiredText } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Actor, listOf, oneOf, requiredText, Timestamp, Uuid } from './common.ts'
+import { Actor, Instant, listOf, oneOf, Timestamp, Uuid } from './common.ts'
 
 const KeyStatus = named('ApiKeyStatus', oneOf('Active', 'Revoked'))
 
@@ -8,7 +8,7 @@ export const ApiKeyInput = named(
   'CreateApiKey',
   Type.Object({
     name: requiredText(200),
-    expiryDate: Type.Optional(Type.String({ format: 'date-time', maxLength: 40 })),
+    expiryDate: Type.Optional(Instant),
   }),
 )
 
@@ -30,7 +30,7 @@ export const ApiKeyChanges = named(
   Type.Partial(
     Type.Object({
       name: requiredText(200),
-      expiryDate: Type.String({ format: 'date-time', maxLength: 40 }),
+      expiryDate: Instant,
       requestsPerMinute: Type.Union([RequestsPerMinute, Type.Null()]),
       monthlyBudget: Type.Union([MonthlyBudget, Type.Null()]),
     }),

@@ -1,6 +1,6 @@
 import { named, PartQuery } from '@atrium/kernel/http'
 import Type from 'typebox'
-import { listOf, oneOf, Timestamp } from './common.ts'
+import { Instant, listOf, oneOf, Timestamp } from './common.ts'
 
 const Image = Type.Unsafe<Record<string, unknown> | null>({
   type: ['object', 'null'],
@@ -27,8 +27,6 @@ export const AuditEntry = named(
     origin: Type.Object({ address: Type.String(), requestId: Type.String(), userAgent: Type.String() }),
   }),
 )
-
-const Instant = Type.String({ format: 'date-time', maxLength: 40 })
 
 export const AuditQuery = Type.Object({
   ...PartQuery.properties,

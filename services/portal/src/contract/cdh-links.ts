@@ -1,6 +1,6 @@
-import { named, pageQuery } from '@atrium/kernel/http'
+import { named, pageQuery, requiredText } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Actor, listOf, oneOf, optionalText, requiredText, Timestamp, Uuid } from './common.ts'
+import { Actor, listOf, oneOf, optionalText, Timestamp, Uuid } from './common.ts'
 
 const Stage = named('CdhStage', oneOf('Dev', 'Int', 'Prod'))
 const CdhType = named('CdhType', oneOf('Provider', 'UseCase'))

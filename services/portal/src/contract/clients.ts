@@ -1,6 +1,7 @@
-import { named, pageQuery, textLike } from '@atrium/kernel/http'
+import { MailAddress } from '@atrium/access'
+import { named, pageQuery, requiredText, textLike } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Actor, listOf, MailAddress, oneOf, Role, requiredText, Timestamp, Uuid } from './common.ts'
+import { Actor, listOf, oneOf, Role, Timestamp, Uuid } from './common.ts'
 
 const Environment = named('ClientEnvironment', oneOf('int', 'prod'))
 const ClientStatus = named('ClientStatus', oneOf('In Progress', 'Active', 'Disabled'))

@@ -9,9 +9,12 @@ export const oneOf = <const V extends readonly string[]>(...values: V) =>
 /** ISO 8601, UTC, milliseconds, `Z`. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00.000Z'] })
 
-/** Text that must say something. */
-export const requiredText = (maxLength: number) =>
-  textLike('\\S', 'not be blank', { minLength: 1, maxLength })
+/** What a caller sends: leap seconds are valid by the format, and no `Date`. */
+export const Instant = textLike(
+  '^.{10}[Tt ][0-9]{2}:[0-9]{2}:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-][0-9]{2}:?[0-9]{2})$',
+  'be a date and time with its zone, like 2026-03-01T12:00:00Z',
+  { format: 'date-time', maxLength: 40, examples: ['2026-03-01T12:00:00Z'] },
+)
 
 /** Text that may be empty, and is by default. */
 export const optionalText = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
@@ -22,8 +25,6 @@ export const Uuid = textLike(
   'be a UUID',
 )
 
-export const QNumber = textLike('^[^\\s/]+$', 'not contain blanks or /', { minLength: 1, maxLength: 128 })
-export const MailAddress = textLike('^[^\\s@]+@[^\\s@]+$', 'be an e-mail address', { maxLength: 254 })
 export const Role = named('SpaceRole', oneOf('owner', 'member'))
 
 /** Who created or changed a row; of a client or a key, `qxId` is its id. */

@@ -1,16 +1,18 @@
-import { named, textLike } from '@atrium/kernel/http'
+import { named, requiredText, textLike } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { requiredText, Timestamp } from './common.ts'
+import { Timestamp } from './common.ts'
 
 const Currency = textLike('^[A-Z]{3}$', 'be a currency code of three capitals, like USD', {
   examples: ['USD'],
 })
+/** Before 1970 nothing was billed by anybody; years that PostgreSQL does not know are refused by the way. */
+const YEAR = '(19[7-9][0-9]|[2-9][0-9]{3})'
 const Amount = Type.Number({ description: 'Exact decimal: read it as text where doubles are too coarse' })
 
 export const CostEntryInput = named(
   'RecordCost',
   Type.Object({
-    day: Type.String({ format: 'date', description: '1970-01-01 or later' }),
+    day: textLike(`^${YEAR}-`, 'be a day, 1970-01-01 or later', { format: 'date', examples: ['2026-03-01'] }),
     service: requiredText(128),
     calculatedCost: Type.Number({
       minimum: 0,
@@ -36,7 +38,7 @@ export const CostEntry = named(
 )
 
 export const CostReportQuery = Type.Object({
-  month: textLike('^\\d{4}-(0[1-9]|1[0-2])$', 'be a month, like 2026-03', { examples: ['2026-03'] }),
+  month: textLike(`^${YEAR}-(0[1-9]|1[0-2])$`, 'be a month, 1970-01 or later', { examples: ['2026-03'] }),
   includeDetails: Type.Optional(Type.Boolean({ default: false, description: 'Adds the daily entries' })),
 })
 

@@ -1,6 +1,7 @@
+import { MailAddress } from '@atrium/access'
 import { named, pageQuery } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Actor, listOf, MailAddress, oneOf, Role, Timestamp, Uuid } from './common.ts'
+import { Actor, listOf, oneOf, Role, Timestamp, Uuid } from './common.ts'
 
 const InvitationStatus = named(
   'InvitationStatus',

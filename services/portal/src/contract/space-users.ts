@@ -1,11 +1,12 @@
-import { named, pageQuery } from '@atrium/kernel/http'
+import { MailAddress, QxId } from '@atrium/access'
+import { named, pageQuery, requiredText } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { listOf, MailAddress, optionalText, QNumber, Role, requiredText, Timestamp } from './common.ts'
+import { listOf, optionalText, Role, Timestamp } from './common.ts'
 
 export const SpaceUserInput = named(
   'AddSpaceUser',
   Type.Object({
-    qNumber: QNumber,
+    qNumber: QxId,
     name: requiredText(200),
     department: optionalText(200),
     mailAddress: MailAddress,

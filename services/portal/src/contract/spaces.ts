@@ -1,6 +1,6 @@
-import { named, PartQuery, pageQuery } from '@atrium/kernel/http'
+import { named, PartQuery, pageQuery, requiredText } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Actor, listOf, optionalText, requiredText, Timestamp, Uuid } from './common.ts'
+import { Actor, listOf, optionalText, Timestamp, Uuid } from './common.ts'
 
 export const SpaceInput = named(
   'CreateSpace',

@@ -1,11 +1,12 @@
-import { named, pageQuery } from '@atrium/kernel/http'
+import { MailAddress, QxId } from '@atrium/access'
+import { named, pageQuery, requiredText } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { listOf, MailAddress, optionalText, QNumber, requiredText, Timestamp, Uuid } from './common.ts'
+import { listOf, optionalText, Timestamp, Uuid } from './common.ts'
 
 export const SuperuserInput = named(
   'CreateSuperuser',
   Type.Object({
-    qNumber: QNumber,
+    qNumber: QxId,
     name: requiredText(200),
     department: optionalText(200),
     mailAddress: MailAddress,

@@ -1,6 +1,6 @@
-import { named, textLike } from '@atrium/kernel/http'
+import { named, requiredText, textLike } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Actor, requiredText, Timestamp, Uuid } from './common.ts'
+import { Actor, Timestamp, Uuid } from './common.ts'
 import { ArrayQuery } from './spaces.ts'
 
 const Namespace = textLike(
@@ -12,7 +12,7 @@ const Namespace = textLike(
     description: 'RFC 1123 label',
   },
 )
-const Region = textLike('^[a-z]{2}(-[a-z]+)+-[1-9]\\d?$', 'be a region, like eu-central-1', {
+const Region = textLike('^[a-z]{2}(-[a-z]+)+-[1-9][0-9]?$', 'be a region, like eu-central-1', {
   maxLength: 64,
   examples: ['eu-central-1'],
 })

@@ -64,8 +64,6 @@ const resource = (spaceId: string, keyId: string) => ({
 function expiryOf(given: string | undefined): Date | undefined {
   if (given === undefined) return undefined
   const date = new Date(given)
-  // A leap second is a valid time of day, but not for Date.
-  if (Number.isNaN(date.getTime())) throw invalidInput('body.expiryDate', 'must be an ISO 8601 date and time')
   // Years of five digits are no date and time of the contract's; an offset leads there from 9999.
   if (date.getUTCFullYear() > 9999) throw invalidInput('body.expiryDate', 'must lie before the year 10000')
   if (date.getTime() <= Date.now()) throw invalidInput('body.expiryDate', 'must lie in the future')

@@ -25,9 +25,6 @@ export interface RecordedCost {
   readonly currency: string
 }
 
-/** Before it nothing was billed by anybody; years that PostgreSQL does not know are refused by the way. */
-const EARLIEST = '1970-01-01'
-
 /**
  * Records one cost.
  * @param amountText `calculatedCost` as it was written: a double would lose digits
@@ -40,7 +37,6 @@ export async function recordCost(
   amountText: string,
   act: Act,
 ): Promise<RecordedCost> {
-  if (input.day < EARLIEST) throw invalidInput('body.day', `must be ${EARLIEST} or later`)
   const amount = parseAmount('body.calculatedCost', amountText)
   const usageDetails = input.usageDetails ?? '{}'
   if (!isJson(usageDetails)) throw invalidInput('body.usageDetails', 'must hold JSON text')
@@ -94,7 +90,6 @@ export interface CurrencyReport {
 /**
  * The month's costs, one report per currency; the first is the main one: most entries, then by code.
  * It comes from the daily totals, which each entry joins as it is stored: a busy month costs no more than a quiet one.
- * @throws AppError 400 for a month before 1970
  */
 export async function reportCosts(
   db: PortalDb,
@@ -102,7 +97,6 @@ export async function reportCosts(
   month: string,
   options: { byDay: boolean; defaultCurrency: string },
 ): Promise<[CurrencyReport, ...CurrencyReport[]]> {
-  if (`${month}-01` < EARLIEST) throw invalidInput('query.month', `must be ${EARLIEST.slice(0, 7)} or later`)
   const span = { spaceId, ...spanOf(month), byDay: options.byDay }
   const sums = await sumDailyTotals(db, span)
   const currencies = [...Map.groupBy(sums, (sum) => sum.currency)]

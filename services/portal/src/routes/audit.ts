@@ -1,4 +1,3 @@
-import { invalidInput } from '@atrium/kernel/errors'
 import type { ServiceScope } from '@atrium/kernel/http'
 import type { Static } from 'typebox'
 import type { PortalContext } from '../context.ts'
@@ -24,18 +23,11 @@ const present = (row: AuditRow): Static<typeof AuditEntry> => ({
   origin: { address: row.address, requestId: row.request_id, userAgent: row.user_agent },
 })
 
-/** @throws AppError 400 for a time that the format lets pass and no calendar knows, such as a leap second */
-function timeOf(field: string, text: string): Date {
-  const time = new Date(text)
-  if (Number.isNaN(time.getTime())) throw invalidInput(field, 'must be an ISO 8601 date and time')
-  return time
-}
-
 function filterOf({ from, to, ...rest }: Static<typeof AuditQuery>): AuditFilter {
   return {
     ...rest,
-    ...(from === undefined ? {} : { from: timeOf('query.from', from) }),
-    ...(to === undefined ? {} : { to: timeOf('query.to', to) }),
+    ...(from === undefined ? {} : { from: new Date(from) }),
+    ...(to === undefined ? {} : { to: new Date(to) }),
   }
 }
 
