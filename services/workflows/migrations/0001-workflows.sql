@@ -124,15 +124,79 @@ CREATE TABLE workflows.runs (
   completed_at timestamptz,
   -- When logs, events, metrics and artifacts were removed for their age; before `completed_at` after a later retry.
   results_removed_at timestamptz,
+  -- Grows with each change of the run or one of its tasks: who changes them names the one that it saw.
+  row_version integer NOT NULL DEFAULT 1,
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (space_id, run_id),
-  FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE
+  FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE,
+  CHECK ((completed_at IS NOT NULL) = (status IN ('Succeeded', 'Failed', 'Cancelled')))
 );
 CREATE INDEX runs_in_order ON workflows.runs (space_id, workflow_id, run_id DESC);
+-- Lists that are filtered read no more than they show.
+CREATE INDEX runs_by_status ON workflows.runs (space_id, workflow_id, status, run_id DESC);
+CREATE INDEX runs_by_version ON workflows.runs (space_id, workflow_id, version_id, run_id DESC);
+CREATE INDEX runs_by_stage ON workflows.runs (space_id, workflow_id, stage, run_id DESC);
+CREATE INDEX runs_unsubmitted ON workflows.runs (updated_at)
+  WHERE submitted_attempt < attempt AND status IN ('Pending', 'Running', 'Cancelling');
 CREATE INDEX runs_active ON workflows.runs (space_id, workflow_id, status)
   WHERE status IN ('Pending', 'Running', 'Cancelling');
 CREATE INDEX runs_with_results ON workflows.runs (completed_at)
   WHERE completed_at IS NOT NULL AND (results_removed_at IS NULL OR results_removed_at < completed_at);
+
+-- How many runs ended how: nobody counts a hundred thousand rows to say how long a list is. Those that have not ended
+-- are few, and are counted.
+CREATE TABLE workflows.run_counts (
+  space_id uuid NOT NULL,
+  workflow_id text NOT NULL,
+  version_id text NOT NULL,
+  stage text NOT NULL,
+  status text NOT NULL,
+  runs bigint NOT NULL,
+  PRIMARY KEY (space_id, workflow_id, version_id, stage, status),
+  FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE
+);
+
+CREATE FUNCTION workflows.count_new_runs() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO workflows.run_counts AS known (space_id, workflow_id, version_id, stage, status, runs)
+  SELECT space_id, workflow_id, version_id, stage, status, count(*) FROM added WHERE completed_at IS NOT NULL
+   GROUP BY space_id, workflow_id, version_id, stage, status
+  ON CONFLICT (space_id, workflow_id, version_id, stage, status) DO UPDATE SET runs = known.runs + excluded.runs;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER count_new_runs AFTER INSERT ON workflows.runs REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION workflows.count_new_runs();
+
+-- An UPDATE: the workflow of deleted runs may be gone with its counts.
+CREATE FUNCTION workflows.count_deleted_runs() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE workflows.run_counts known SET runs = known.runs - gone.runs
+    FROM (SELECT space_id, workflow_id, version_id, stage, status, count(*) AS runs FROM removed
+           WHERE completed_at IS NOT NULL GROUP BY space_id, workflow_id, version_id, stage, status) gone
+   WHERE (known.space_id, known.workflow_id, known.version_id, known.stage, known.status)
+       = (gone.space_id, gone.workflow_id, gone.version_id, gone.stage, gone.status);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER count_deleted_runs AFTER DELETE ON workflows.runs REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION workflows.count_deleted_runs();
+
+CREATE FUNCTION workflows.count_changed_run() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.completed_at IS NOT NULL THEN
+    UPDATE workflows.run_counts SET runs = runs - 1
+     WHERE (space_id, workflow_id, version_id, stage, status)
+         = (OLD.space_id, OLD.workflow_id, OLD.version_id, OLD.stage, OLD.status);
+  END IF;
+  IF NEW.completed_at IS NOT NULL THEN
+    INSERT INTO workflows.run_counts AS known (space_id, workflow_id, version_id, stage, status, runs)
+    VALUES (NEW.space_id, NEW.workflow_id, NEW.version_id, NEW.stage, NEW.status, 1)
+    ON CONFLICT (space_id, workflow_id, version_id, stage, status) DO UPDATE SET runs = known.runs + 1;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER count_changed_run AFTER UPDATE ON workflows.runs
+  FOR EACH ROW WHEN (OLD.status <> NEW.status AND (OLD.completed_at IS NOT NULL OR NEW.completed_at IS NOT NULL))
+  EXECUTE FUNCTION workflows.count_changed_run();
 
 CREATE TABLE workflows.run_tasks (
   space_id uuid NOT NULL,
@@ -160,8 +224,10 @@ CREATE TABLE workflows.idempotency_keys (
   run_id uuid NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (space_id, workflow_id, operation, key),
-  FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
+  -- The key is claimed before its run is made.
+  FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 );
+CREATE INDEX idempotency_keys_of_runs ON workflows.idempotency_keys (space_id, run_id);
 CREATE INDEX idempotency_keys_by_age ON workflows.idempotency_keys (created_at);
 
 -- Changes of a run and its tasks, in order, for followers.
@@ -275,3 +341,10 @@ CREATE TABLE workflows.local_tasks (
 );
 CREATE INDEX local_tasks_ready ON workflows.local_tasks (space_id, run_id) WHERE status = 'Pending' AND waiting = 0;
 CREATE INDEX local_tasks_running ON workflows.local_tasks (lease_until) WHERE status = 'Running';
+
+-- Work that one process does for all: its name, who does it, and until when the others leave it alone.
+CREATE TABLE workflows.leases (
+  name text PRIMARY KEY,
+  holder uuid NOT NULL,
+  until timestamptz NOT NULL
+);
