@@ -41,6 +41,7 @@ describe.skipIf(python === undefined)('a Python client (skipped without Python p
     ['portal', 130],
     ['llm', 40],
     ['agents', 70],
+    ['workflows', 70],
   ])('of /%s compiles, with models that read well', async (address, most) => {
     const client = path.join(folder, address)
     const from = await documentOf(address)

@@ -35,7 +35,8 @@ interface Report {
 async function callerOf(service: string, platform: TestPlatform) {
   const space = await platform.space()
   if (service === 'llm') return { token: space.apiKey, spaceId: space.spaceId }
-  if (service === 'agents') return { token: space.ownerToken, spaceId: space.spaceId }
+  if (service === 'agents' || service === 'workflows')
+    return { token: space.ownerToken, spaceId: space.spaceId }
   // Without an account, so that no call can disable it.
   const person = { qNumber: 'qx-tester', name: 'Tester', mailAddress: 'tester@example.test' }
   const made = await platform.call('POST', '/portal/v1/admin/superuser', {
@@ -81,7 +82,7 @@ async function run(url: string, caller: { token: string; spaceId: string }) {
 }
 
 describe.skipIf(schemathesis === undefined)('schemathesis (skipped without Python packages)', () => {
-  it.concurrent.each(['auth', 'portal', 'llm', 'agents'])(
+  it.concurrent.each(['auth', 'portal', 'llm', 'agents', 'workflows'])(
     'finds no failure in /%s',
     { timeout: SECONDS * 3000 + 120_000 },
     async (service) => {

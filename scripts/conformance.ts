@@ -11,6 +11,7 @@ const SERVICES: Readonly<Record<string, readonly string[]>> = {
   portal: ['portal'],
   gateway: ['llm', 'llm-cn'],
   agents: ['agents'],
+  workflows: ['workflows'],
 }
 
 interface Operation {

@@ -6,6 +6,7 @@ import { gatewayAccess } from '@atrium/gateway'
 import { identityAccess } from '@atrium/identity'
 import { envDocs } from '@atrium/kernel/config'
 import { portalAccess } from '@atrium/portal'
+import { workflowsAccess } from '@atrium/workflows'
 import { environment } from '../apps/server/src/config.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
@@ -52,6 +53,7 @@ function accessPage(): string {
     portal: portalAccess,
     gateway: gatewayAccess,
     agents: agentsAccess,
+    workflows: workflowsAccess,
   }
   const sections = Object.entries(tables).map(([service, access]) => {
     const rows = Object.entries(access).map(([operation, rule]) =>

@@ -5,8 +5,9 @@ import { identityEnv } from '@atrium/identity/setup'
 import { type EnvValues, parseEnv, variable } from '@atrium/kernel/config'
 import { OperatorError } from '@atrium/kernel/errors'
 import { portalEnv } from '@atrium/portal/setup'
+import { workflowsEnv } from '@atrium/workflows/setup'
 
-export const SERVICES = ['identity', 'portal', 'gateway', 'agents'] as const
+export const SERVICES = ['identity', 'portal', 'gateway', 'agents', 'workflows'] as const
 export type ServiceName = (typeof SERVICES)[number]
 
 /** Load balancers ask for readiness every few seconds. */
@@ -103,7 +104,7 @@ const platformEnv = {
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: variable.string('OpenTelemetry collector; traces are off when unset'),
   NODE_ENV: variable.string(
-    '`production` refuses everything that is meant for trying out (the model sandbox)',
+    '`production` refuses everything that is meant for trying out (the model sandbox), and the local workflow engine unless ATRIUM_ENGINE names it',
     { fallback: 'development' },
   ),
 } as const
@@ -115,6 +116,7 @@ export const environment = {
   portal: portalEnv,
   gateway: gatewayEnv,
   agents: agentsEnv,
+  workflows: workflowsEnv,
 } as const
 
 export interface Config {
@@ -123,6 +125,7 @@ export interface Config {
   readonly portal: EnvValues<typeof portalEnv>
   readonly gateway: EnvValues<typeof gatewayEnv>
   readonly agents: EnvValues<typeof agentsEnv>
+  readonly workflows: EnvValues<typeof workflowsEnv>
   readonly services: ReadonlySet<ServiceName>
   /** Absolute. */
   readonly dataDir: string
@@ -152,6 +155,7 @@ export function parseConfig(env: Environment): Config {
   const portal = part(() => parseEnv(portalEnv, env))
   const gateway = part(() => parseEnv(gatewayEnv, env))
   const agents = part(() => parseEnv(agentsEnv, env))
+  const workflows = part(() => parseEnv(workflowsEnv, env))
   const services = part(() => parseServices(env))
   if (problems.length > 0) throw new OperatorError(`The environment is not valid:\n${problems.join('\n')}`)
   const isBehindProxy =
@@ -162,6 +166,7 @@ export function parseConfig(env: Environment): Config {
     portal,
     gateway,
     agents,
+    workflows,
     services,
     dataDir: path.resolve(platform.ATRIUM_DATA_DIR),
     drainPauseSeconds: platform.ATRIUM_DRAIN_PAUSE_SECONDS ?? (isBehindProxy ? LOAD_BALANCER_SECONDS : 0),

@@ -16,6 +16,7 @@ import {
 import { OperatorError } from '@atrium/kernel/errors'
 import type { Logger } from '@atrium/kernel/log'
 import { portalMigrations } from '@atrium/portal/setup'
+import { workflowsMigrations } from '@atrium/workflows/setup'
 import type { DatabaseUrls } from './database.ts'
 
 const platformMigrations: MigrationSet = {
@@ -30,6 +31,7 @@ export const migrationSets: readonly MigrationSet[] = [
   portalMigrations,
   gatewayMigrations,
   agentsMigrations,
+  workflowsMigrations,
   platformMigrations,
 ]
 

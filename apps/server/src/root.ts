@@ -6,6 +6,7 @@ const ADDRESSES: Readonly<Record<ServiceName, readonly string[]>> = {
   portal: ['/portal'],
   gateway: ['/llm', '/llm-cn'],
   agents: ['/agents'],
+  workflows: ['/workflows'],
 }
 
 /** The origin itself: says which services are here. Everything unknown below it is a plain JSON 404. */

@@ -46,6 +46,7 @@ export async function createServices(given: Omit<Parts, 'own'>): Promise<Service
   later.portal = portal
   const gateway = named.has('gateway') ? await openGateway(parts, portal) : undefined
   if (named.has('agents')) await openAgents(parts, portal, gateway ?? (await openGatewayPorts(parts)))
+  if (named.has('workflows')) await openWorkflows(parts, portal)
   const own = [...named].flatMap((name) => parts.own.get(name) ?? [])
   return { own, identity, portal, backends: gateway?.backends.summary() ?? [] }
 }
@@ -133,4 +134,14 @@ async function openAgents(
   const agents = await createAgents({ ...deps, env: config.agents, access, models, spaces, audit: auditLog })
   closers.add('agents', () => agents.close())
   own.set('agents', agents)
+}
+
+async function openWorkflows({ config, deps, closers, own }: Parts, portal: PortalPorts): Promise<void> {
+  const { createWorkflows } = await import('@atrium/workflows')
+  const { access, spaces } = portal
+  const { workflows: env, platform } = config
+  const options = { env, nodeEnv: platform.NODE_ENV, access, spaces, audit: auditLog }
+  const workflows = await createWorkflows({ ...deps, ...options })
+  closers.add('workflows', () => workflows.close())
+  own.set('workflows', workflows)
 }

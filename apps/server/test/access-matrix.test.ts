@@ -3,7 +3,8 @@ import { agentsAccess } from '@atrium/agents'
 import { gatewayAccess } from '@atrium/gateway'
 import { identityAccess } from '@atrium/identity'
 import { portalAccess } from '@atrium/portal'
-import { sharedTestPlatform, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { type Answer, sharedTestPlatform, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { workflowsAccess } from '@atrium/workflows'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 interface Operation {
@@ -32,6 +33,7 @@ const TABLES: Readonly<Record<string, { address: string; access: AccessTable }[]
     { address: '/llm-cn', access: gatewayAccess },
   ],
   agents: [{ address: '/agents', access: agentsAccess }],
+  workflows: [{ address: '/workflows', access: workflowsAccess }],
 }
 
 let platform: TestPlatform
@@ -123,6 +125,12 @@ const AGENTS_BODY = {
   deleteAll: true,
 }
 
+/** The same for each PUT and POST of the workflows service. */
+const WORKFLOWS_BODY = { name: 'taken over' }
+
+/** Clients choose these ids, so that an id of another space's is a new one here. */
+const MAKES_ITS_OWN = ['putWorkflow']
+
 /** They take up to 64 MiB; their own tests send more. */
 const TAKES_MUCH = ['createEmbedding', 'createEmbeddings']
 
@@ -133,6 +141,10 @@ const answerTo = ({ id, method, path }: Operation, token?: string) =>
     ...(token === undefined ? {} : { token }),
     ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
   })
+
+/** Where each service's error body has its words. */
+const messageOf = ({ service }: Operation, body: Answer['body']): string =>
+  service === 'workflows' ? body.detail : service === 'agents' ? body.message : body.error.message
 
 const send = async (operation: Operation, token?: string): Promise<number> =>
   (await answerTo(operation, token)).status
@@ -260,7 +272,14 @@ describe('a child of another space', () => {
     })
     const { vectorStoreId } = await inAgents('/vector-stores', { name: 'store' })
     Object.assign(children, { agentId, threadId, messageId, vectorStoreId })
-    const nested = operations.filter(({ path }) => /\{spaceId\}.*\{\w+\}/.test(path))
+    const workflow = await platform.call('PUT', `/workflows/v1/spaces/${theirs.spaceId}/workflows/theirs`, {
+      token: theirs.ownerToken,
+      body: { name: 'theirs' },
+    })
+    Object.assign(children, { workflowId: workflow.body.workflowId })
+    const nested = operations.filter(
+      ({ path, id }) => /\{spaceId\}.*\{\w+\}/.test(path) && !MAKES_ITS_OWN.includes(id),
+    )
     expect(nested.length).toBeGreaterThan(5)
     for (const operation of nested) {
       const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -272,11 +291,13 @@ describe('a child of another space', () => {
       const rule = operation.rule as Exclude<AccessRule, 'public'>
       const token = rule.user === 'owner' ? mine.ownerToken : tokens.superuser
       const body =
-        operation.method === 'PATCH' || operation.method === 'PUT'
-          ? { role: 'owner', name: 'taken over', namespaceName: 'taken' }
-          : operation.service === 'agents' && ['POST', 'DELETE'].includes(operation.method)
-            ? AGENTS_BODY
-            : undefined
+        operation.service === 'workflows' && ['POST', 'PUT'].includes(operation.method)
+          ? WORKFLOWS_BODY
+          : operation.method === 'PATCH' || operation.method === 'PUT'
+            ? { role: 'owner', name: 'taken over', namespaceName: 'taken' }
+            : operation.service === 'agents' && ['POST', 'DELETE'].includes(operation.method)
+              ? AGENTS_BODY
+              : undefined
       const { status } = await platform.call(operation.method, path, {
         token,
         ...(body === undefined ? {} : { body }),
@@ -315,8 +336,7 @@ describe('every operation', () => {
         ...(body === undefined ? { headers: { 'content-type': 'text/plain' } } : {}),
       })
       expect(expected, `${operation.id}: ${what} → ${JSON.stringify(answer.body)}`).toContain(answer.status)
-      const shown = operation.service === 'agents' ? answer.body : answer.body.error
-      expect(shown, operation.id).toMatchObject({ message: expect.stringMatching(/\w+/) })
+      expect(messageOf(operation, answer.body), operation.id).toMatch(/\w+/)
     }
   })
 
@@ -340,7 +360,7 @@ describe('with a broken database', () => {
     await using broken = await startTestPlatform()
     const { token } = broken.superuser
     const { spaceId: space, apiKey } = await broken.space()
-    const schemas = ['portal', 'identity', 'gateway', 'agents']
+    const schemas = ['portal', 'identity', 'gateway', 'agents', 'workflows']
     for (const schema of schemas) {
       await broken.pool.query(`ALTER SCHEMA ${schema} RENAME TO gone_${schema}`)
     }
@@ -362,7 +382,7 @@ describe('with a broken database', () => {
         ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
       })
       expect(answer.status, `${method} ${path} (${id})`).toBe(500)
-      expect(JSON.stringify(answer.body)).not.toMatch(/relation|schema|portal\.|agents\./)
+      expect(JSON.stringify(answer.body)).not.toMatch(/relation|schema|portal\.|agents\.|workflows\./)
     }
     expect((await broken.call('GET', '/portal/liveness')).status).toBe(200)
     expect((await broken.call('GET', '/portal/health')).status).toBe(200)

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addUser, setUserDisabled } from '../src/commands/user.ts'
 import { SERVICES, type ServiceName } from '../src/config.ts'
 import { ADDRESSES, changingOperations } from './operations.ts'
+import { CONTENT, workflowsWalks } from './workflows-walks.ts'
 
 type TestSpace = Awaited<ReturnType<TestPlatform['space']>>
 
@@ -21,9 +22,6 @@ interface Done {
 }
 
 type Walk = (stage: Stage) => Promise<Done>
-
-/** Content that must not stand in the log, whatever holds it. */
-const CONTENT = 'what-was-said-in-confidence'
 
 const inSpace = (stage: Stage, path: string) => `/agents/v1/spaces/${stage.spaceId}${path}`
 const byKey = async (stage: Stage, method: string, path: string, body?: unknown): Promise<Answer> =>
@@ -196,6 +194,7 @@ const HARMLESS: Readonly<Record<ServiceName, Readonly<Record<string, string>>>> 
     postUserInfo: 'reads',
   },
   portal: {},
+  workflows: {},
   gateway: Object.fromEntries(Object.keys(gatewayAccess).map((name) => [name, MODEL_CALL])),
   agents: Object.fromEntries(
     ['queryAgents', 'queryThreads', 'queryMessages', 'vectorSearch', 'keywordSearch']
@@ -224,6 +223,7 @@ const WALKS: Readonly<
   portal: 'services/portal/test/audit.test.ts',
   gateway: {},
   agents: agentsWalks,
+  workflows: workflowsWalks,
 }
 
 let platform: TestPlatform

@@ -32,7 +32,7 @@ function* objectsIn(value: unknown): Generator<Record<string, unknown>> {
   for (const inner of Object.values(value)) yield* objectsIn(inner)
 }
 
-describe.each(['auth', 'portal', 'llm', 'agents'])('the contract of /%s', (address) => {
+describe.each(['auth', 'portal', 'llm', 'agents', 'workflows'])('the contract of /%s', (address) => {
   let document: Document
   let operations: Operation[]
   beforeAll(async () => {

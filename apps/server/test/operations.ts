@@ -6,6 +6,7 @@ export const ADDRESSES: Readonly<Record<ServiceName, string>> = {
   portal: '/portal',
   gateway: '/llm',
   agents: '/agents',
+  workflows: '/workflows',
 }
 
 interface Contract {

@@ -209,7 +209,7 @@ test('every operation that needs the database says so with 503', async () => {
   const space = await platform.space()
   await platform.call('GET', '/agents/v1/models', { token: platform.superuser.token })
   const contracts = await Promise.all(
-    ['auth', 'portal', 'agents', 'llm'].map(async (service) => {
+    ['auth', 'portal', 'agents', 'workflows', 'llm'].map(async (service) => {
       const answer = await fetch(`${platform.url}/${service}/openapi.json`)
       return [service, (await answer.json()) as Contract] as const
     }),

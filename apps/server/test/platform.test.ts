@@ -14,6 +14,7 @@ describe('the platform', () => {
       '/llm',
       '/llm-cn',
       '/agents',
+      '/workflows',
     ])
     expect((await platform.call('GET', '/nowhere', { unchecked: true })).body.error.code).toBe(404)
   })

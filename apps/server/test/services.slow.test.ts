@@ -94,10 +94,11 @@ const PROTECTED = {
   portal: '/portal/v1/spaces',
   gateway: '/llm/v1/models',
   agents: '/agents/v1/models',
+  workflows: '/workflows/v1/spaces/x/workflows',
 }
 
 describe('a process that runs one service', () => {
-  it.each(['identity', 'portal', 'gateway', 'agents'] as const)(
+  it.each(['identity', 'portal', 'gateway', 'agents', 'workflows'] as const)(
     'makes and loads no part of the others: %s',
     async (service) => {
       const { url, dataDir, child } = await startProcess(service, await newDatabase())

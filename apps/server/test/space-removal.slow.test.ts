@@ -7,7 +7,11 @@ import { createLogger } from '@atrium/kernel/log'
 import { startTestPlatform, type TestPlatform, type TestSpace } from '@atrium/testing'
 import { expect, it } from 'vitest'
 
-const JOBS = [{ name: 'portal.remove-spaces' }, { name: 'agents.remove-spaces' }]
+const JOBS = [
+  { name: 'portal.remove-spaces' },
+  { name: 'agents.remove-spaces' },
+  { name: 'workflows.remove-spaces' },
+]
 
 /** Runs the jobs now, instead of in ten minutes. */
 async function enqueueRemoval(url: string): Promise<void> {
@@ -48,6 +52,11 @@ async function fill(platform: TestPlatform, { spaceId, apiKey }: TestSpace): Pro
   const { vectorStoreId } = await make(`${agents}/vector-stores`, { name: 'store' }, apiKey)
   const batch = { embeddings: [Array(1536).fill(0.1)], chunks: ['text'] }
   await make(`${agents}/vector-stores/${vectorStoreId}/embeddings`, batch, apiKey)
+  const workflow = await platform.call('PUT', `/workflows/v1/spaces/${spaceId}/workflows/doomed`, {
+    token: platform.superuser.token,
+    body: { name: 'doomed' },
+  })
+  expect(workflow.status).toBe(201)
   const portal = `/portal/v1/spaces/${spaceId}`
   const workspace = { region: 'eu-central-1', clusterName: 'c', namespaceName: 'n' }
   await make(`${portal}/mkflw-workspaces`, workspace)
@@ -61,7 +70,7 @@ async function fill(platform: TestPlatform, { spaceId, apiKey }: TestSpace): Pro
 async function rowsOf(platform: TestPlatform, spaceId: string): Promise<Record<string, number>> {
   const { rows: tables } = await platform.pool.query<{ name: string }>(
     `SELECT table_schema || '.' || table_name AS name FROM information_schema.columns
-      WHERE column_name = 'space_id' AND table_schema IN ('portal', 'agents', 'gateway', 'identity') ORDER BY 1`,
+      WHERE column_name = 'space_id' AND table_schema IN ('portal', 'agents', 'gateway', 'identity', 'workflows') ORDER BY 1`,
   )
   const counts: Record<string, number> = {}
   for (const { name } of tables) {

@@ -11,7 +11,13 @@ export const CONFORMANCE_DIR = path.resolve(import.meta.dirname, '../../../node_
 /** What the tests of one project (`fast`, `slow`) saw. */
 export const observedFile = (project: string): string =>
   path.join(CONFORMANCE_DIR, `observed-${project}.jsonl`)
-const ADDRESSES = { identity: 'auth', portal: 'portal', gateway: 'llm', agents: 'agents' }
+const ADDRESSES = {
+  identity: 'auth',
+  portal: 'portal',
+  gateway: 'llm',
+  agents: 'agents',
+  workflows: 'workflows',
+}
 
 async function saveContracts(url: string): Promise<void> {
   await mkdir(CONFORMANCE_DIR, { recursive: true })

@@ -41,7 +41,7 @@ function verdict(file: string, specifier: string, forms: readonly ((to: string) 
   return refused.size > 0
 }
 
-const SERVICES = ['identity', 'portal', 'gateway', 'agents'] as const
+const SERVICES = ['identity', 'portal', 'gateway', 'agents', 'workflows'] as const
 const FILES = new Set<Layer>(['access', 'config', 'context', 'errors', 'index', 'ports', 'setup'])
 
 function fileIn(service: string, layer: Layer): string {

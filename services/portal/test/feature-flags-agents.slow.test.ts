@@ -156,7 +156,7 @@ class FakeAgent {
 const BUILT_IN = {
   enable_agent_feature: { enabled: true, isPreview: false },
   enable_cost_feature: { enabled: true, isPreview: false },
-  enable_workflow_feature: { enabled: false, isPreview: false },
+  enable_workflow_feature: { enabled: true, isPreview: false },
 }
 
 describe.each([

@@ -8,7 +8,7 @@ import { type Cast, createCast } from './cast.ts'
 const BUILT_IN = {
   enable_agent_feature: { enabled: true, isPreview: false },
   enable_cost_feature: { enabled: true, isPreview: false },
-  enable_workflow_feature: { enabled: false, isPreview: false },
+  enable_workflow_feature: { enabled: true, isPreview: false },
 }
 
 const flagsOf = async (platform: TestPlatform, token: string) =>

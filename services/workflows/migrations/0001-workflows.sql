@@ -1,6 +1,7 @@
 CREATE SCHEMA IF NOT EXISTS workflows;
 
--- Every key begins with the space. Ids that clients choose are text, those of runs are UUIDv7.
+-- Every key begins with the space. Ids that clients choose are text, those of runs are UUIDv7. `size` is what a row
+-- weighs when it is listed, in bytes. What clients wrote is json, not jsonb: it keeps the order of their keys.
 
 CREATE TABLE workflows.workflows (
   space_id uuid NOT NULL REFERENCES portal.spaces ON DELETE CASCADE,
@@ -20,10 +21,11 @@ CREATE TABLE workflows.versions (
   workflow_id text NOT NULL,
   version_id text NOT NULL,
   -- As the client wrote them: template versions may float.
-  tasks jsonb NOT NULL,
+  tasks json NOT NULL,
   row_version integer NOT NULL DEFAULT 1,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
+  size integer NOT NULL GENERATED ALWAYS AS (octet_length(tasks::text)) STORED,
   PRIMARY KEY (space_id, workflow_id, version_id),
   FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE
 );
@@ -33,10 +35,11 @@ CREATE TABLE workflows.configurations (
   space_id uuid NOT NULL,
   workflow_id text NOT NULL,
   configuration_id text NOT NULL,
-  data jsonb NOT NULL,
+  data json NOT NULL,
   row_version integer NOT NULL DEFAULT 1,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
+  size integer NOT NULL GENERATED ALWAYS AS (octet_length(data::text)) STORED,
   PRIMARY KEY (space_id, workflow_id, configuration_id),
   FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE
 );
@@ -67,6 +70,8 @@ CREATE TABLE workflows.secrets (
   space_id uuid NOT NULL REFERENCES portal.spaces ON DELETE CASCADE,
   name text NOT NULL,
   sealed bytea NOT NULL,
+  -- Names the row in one column, for when everything is sealed anew.
+  secret_id text NOT NULL UNIQUE GENERATED ALWAYS AS (space_id::text || '/' || name) STORED,
   row_version integer NOT NULL DEFAULT 1,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),

@@ -2,6 +2,10 @@ import { variable } from '@atrium/kernel/config'
 
 /** The workflows service's part of the environment. */
 export const workflowsEnv = {
+  ATRIUM_ENGINE: variable.string(
+    'What runs the tasks of workflows: `local` (processes on this machine, for one that is trusted with them); `local` when unset, but with NODE_ENV=production none, and runs are refused (503)',
+    { pattern: '^(local|argo)$' },
+  ),
   ATRIUM_WORKFLOWS_RATE_LIMIT: variable.integer(
     'Requests a minute to the workflows service from one user or machine client; off by default',
     { minimum: 1 },

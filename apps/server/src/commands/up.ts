@@ -20,6 +20,7 @@ function announce(config: Config, database: OpenDatabase, platform: Platform, st
     say(`             ${base}/llm-cn/v1`)
   }
   if (config.services.has('agents')) say(`  agents     ${base}/agents`)
+  if (config.services.has('workflows')) say(`  workflows  ${base}/workflows`)
   say('  reference  <address>/docs, <address>/openapi.json')
   say(`  data       ${database.place}`)
   for (const [index, line] of platform.backends.entries()) {

@@ -1,5 +1,7 @@
 export {
+  type ColumnType,
   type Generated,
+  type GeneratedAlways,
   type Kysely,
   type QueryExecutorProvider,
   type RawBuilder,

@@ -2,7 +2,7 @@ export { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './b
 export { BLANKS, described, named, optionalBody, requiredText, textLike, withEtag } from './contract.ts'
 export { createDrain, type Drain, onCutOff } from './drain.ts'
 export { etagOf, ifMatchVersions, setEtag } from './etag.ts'
-export { type Batches, streamArray, streamPage } from './list-streams.ts'
+export { type Batches, streamArray, streamObject, streamPage } from './list-streams.ts'
 export {
   type PageRequest,
   Pagination,

@@ -71,3 +71,15 @@ export const streamPage = <Row>(
   const end = (count: number): string => `],"pagination":${JSON.stringify(paginationOf(count))}}`
   return onDemand(written(batches, { present, begin: '{"data":[', end }), STALLED_MS)
 }
+
+/** The same as `{"<name>":[…],…}`. @param others fields of the object beside the list, known before it is read */
+export const streamObject = <Row>(
+  name: string,
+  batches: Batches<Row>,
+  present: (row: Row) => unknown,
+  others: object,
+): Readable => {
+  const rest = JSON.stringify(others).slice(1)
+  const end = (): string => (rest === '}' ? ']}' : `],${rest}`)
+  return onDemand(written(batches, { present, begin: `{${JSON.stringify(name)}:[`, end }), STALLED_MS)
+}

@@ -1,0 +1,11 @@
+import { defineAccess } from '@atrium/access'
+
+const members = { user: 'member', client: 'member', key: 'unauthorized' } as const
+
+/** Who may call which operation: people and machines of the space, by token; API keys are for models and agents. */
+export const workflowsAccess = defineAccess({
+  putWorkflow: members,
+  getWorkflow: members,
+  listWorkflows: members,
+  deleteWorkflow: members,
+})

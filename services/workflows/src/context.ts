@@ -1,0 +1,13 @@
+import type { AuditLog } from '@atrium/access'
+import type { EnvValues } from '@atrium/kernel/config'
+import type { PlatformDeps } from '@atrium/kernel/deps'
+import type { workflowsEnv } from './config.ts'
+import type { WorkflowsDb } from './queries/tables.ts'
+
+/** What the handlers work with; made once, in `createWorkflows`. */
+export interface WorkflowsContext
+  extends Pick<PlatformDeps, 'log' | 'jobs' | 'notifications' | 'publicUrl' | 'dataDir'> {
+  readonly db: WorkflowsDb
+  readonly env: EnvValues<typeof workflowsEnv>
+  readonly audit: AuditLog
+}

@@ -1,0 +1,64 @@
+import { type AuditLog, createRateLimits, type GuardDeps, rateLimitOf } from '@atrium/access'
+import type { EnvValues } from '@atrium/kernel/config'
+import { createDatabase } from '@atrium/kernel/db'
+import type { PlatformDeps } from '@atrium/kernel/deps'
+import { type HttpServer, mountService } from '@atrium/kernel/http'
+import type { Job } from '@atrium/kernel/jobs'
+import type { workflowsEnv } from './config.ts'
+import type { WorkflowsContext } from './context.ts'
+import { ErrorBody } from './contract/common.ts'
+import { demandBuiltEngine } from './domain/engine-choice.ts'
+import { formatError } from './errors.ts'
+import { removeSpacesJob } from './jobs/remove-spaces.ts'
+import type { SpaceDirectory } from './ports.ts'
+import type { WorkflowsTables } from './queries/tables.ts'
+import { workflowsRoutes } from './routes/index.ts'
+
+export { workflowsAccess } from './access.ts'
+export type { SpaceDirectory } from './ports.ts'
+export { workflowsEnv, workflowsMigrations } from './setup.ts'
+
+export interface WorkflowsDeps extends PlatformDeps {
+  readonly env: EnvValues<typeof workflowsEnv>
+  /** Of the platform: where it is `production`, the local engine must be asked for. */
+  readonly nodeEnv: string
+  /** Who calls, and their roles. */
+  readonly access: GuardDeps
+  readonly audit: AuditLog
+  readonly spaces: SpaceDirectory
+}
+
+export interface Workflows {
+  /** Adds the routes below `/workflows`. */
+  mount(app: HttpServer): Promise<void>
+  readonly jobs: readonly Job[]
+  /** The pool stays open: it is the caller's. */
+  close(): Promise<void>
+}
+
+/** Builds the service on a migrated database. @throws OperatorError when the chosen engine is not built */
+export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
+  const { env, log, audit, jobs, notifications, publicUrl, dataDir } = deps
+  demandBuiltEngine(env.ATRIUM_ENGINE)
+  const db = createDatabase<WorkflowsTables>(deps.pool)
+  const ctx: WorkflowsContext = { db, env, log, audit, jobs, notifications, publicUrl, dataDir }
+  const limits = createRateLimits({
+    ...deps,
+    service: 'workflows',
+    limit: rateLimitOf(env.ATRIUM_WORKFLOWS_RATE_LIMIT, env.ATRIUM_WORKFLOWS_RATE_LIMIT_BURST),
+  })
+  return {
+    mount: (app) =>
+      mountService(app, {
+        prefix: '/workflows',
+        title: 'Atrium workflows',
+        description: 'Workflows: versions, stages, configurations, secrets, triggers and runs.',
+        version: '1.0.0',
+        formatError,
+        errorBody: ErrorBody,
+        routes: (scope) => workflowsRoutes(scope, ctx, deps.access, limits),
+      }),
+    jobs: [removeSpacesJob({ db, spaces: deps.spaces })],
+    async close() {},
+  }
+}

@@ -1,0 +1,17 @@
+import type { Readable } from 'node:stream'
+import { streamObject } from '@atrium/kernel/http'
+import type { FastifyReply } from 'fastify'
+import type { Found } from '../domain/begun.ts'
+
+/** ISO 8601, UTC, milliseconds, `Z`. */
+export const timestamp = (date: Date): string => date.toISOString()
+
+/** `{items, totalCount}`, written as the database delivers the rows. */
+export function sendList<Row>(
+  reply: FastifyReply,
+  { rows, total }: Found<Row>,
+  present: (row: Row) => unknown,
+): Readable {
+  void reply.type('application/json; charset=utf-8')
+  return streamObject('items', rows, present, { totalCount: total })
+}
