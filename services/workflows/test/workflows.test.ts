@@ -98,13 +98,15 @@ describe('a workflow', () => {
   it('is not deleted while it has a run that has not ended', async () => {
     await call('PUT', at('/busy'), { body: { name: 'n' } })
     const insert = `INSERT INTO workflows.runs (space_id, workflow_id, run_id, stage, version_id,
-        resolved_configuration, plan, engine, status, created_by)
-      VALUES ($1, 'busy', gen_random_uuid(), 'test', 'v', '{}', '[]', 'local', $2, 'q')`
-    await platform.pool.query(insert, [space.spaceId, 'Succeeded'])
-    await platform.pool.query(insert, [space.spaceId, 'Cancelling'])
+        resolved_configuration, plan, engine, status, completed_at, created_by)
+      VALUES ($1, 'busy', gen_random_uuid(), 'test', 'v', '{}', '[]', 'local', $2, $3, 'q')`
+    await platform.pool.query(insert, [space.spaceId, 'Succeeded', new Date()])
+    await platform.pool.query(insert, [space.spaceId, 'Cancelling', null])
     const refused = await call('DELETE', at('/busy'))
     expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('not ended')])
-    await platform.pool.query("UPDATE workflows.runs SET status = 'Cancelled' WHERE workflow_id = 'busy'")
+    await platform.pool.query(
+      "UPDATE workflows.runs SET status = 'Cancelled', completed_at = now() WHERE workflow_id = 'busy'",
+    )
     expect((await call('DELETE', at('/busy'))).status).toBe(204)
     const { rows } = await platform.pool.query("SELECT FROM workflows.runs WHERE workflow_id = 'busy'")
     expect(rows).toEqual([])

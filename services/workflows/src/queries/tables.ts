@@ -101,6 +101,23 @@ export interface RunsTable extends Timestamps {
   created_by: string
   started_at: Date | null
   completed_at: Date | null
+  row_version: Generated<number>
+}
+
+/** How many runs ended how; kept by triggers of the database. */
+export interface RunCountsTable {
+  space_id: string
+  workflow_id: string
+  version_id: string
+  stage: Stage
+  status: RunStatus
+  runs: number
+}
+
+export interface LeasesTable {
+  name: string
+  holder: string
+  until: Date
 }
 
 export interface RunTasksTable {
@@ -201,6 +218,7 @@ export interface WorkflowsTables {
   'workflows.secrets': SecretsTable
   'workflows.triggers': TriggersTable
   'workflows.runs': RunsTable
+  'workflows.run_counts': RunCountsTable
   'workflows.run_tasks': RunTasksTable
   'workflows.idempotency_keys': IdempotencyKeysTable
   'workflows.run_events': RunEventsTable
@@ -209,6 +227,7 @@ export interface WorkflowsTables {
   'workflows.run_artifacts': RunArtifactsTable
   'workflows.local_runs': LocalRunsTable
   'workflows.local_tasks': LocalTasksTable
+  'workflows.leases': LeasesTable
 }
 
 export type WorkflowsDb = Kysely<WorkflowsTables>
