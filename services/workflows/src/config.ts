@@ -6,6 +6,16 @@ export const workflowsEnv = {
     'What runs the tasks of workflows: `local` (processes on this machine, for one that is trusted with them); `local` when unset, but with NODE_ENV=production none, and runs are refused (503)',
     { pattern: '^(local|argo)$' },
   ),
+  ATRIUM_ALLOWED_ADDRESSES: variable.list(
+    'Hosts, addresses and CIDR ranges that requests made for tenants (git, GitHub, Ray) may reach besides public addresses',
+  ),
+  ATRIUM_WORKFLOWS_CA_FILE: variable.string(
+    'PEM file of certificate authorities for git, GitHub and Ray servers, instead of the system’s',
+  ),
+  ATRIUM_WORKFLOWS_FILE_REPOSITORIES: variable.boolean(
+    'Whether fetch-git-code takes `file://` addresses of this machine: for tests',
+    { fallback: false },
+  ),
   ATRIUM_WORKFLOWS_RATE_LIMIT: variable.integer(
     'Requests a minute to the workflows service from one user or machine client; off by default',
     { minimum: 1 },
