@@ -10,7 +10,7 @@ import { createMetrics } from '@atrium/kernel/metrics'
 import { createGateway, gatewayEnv } from '../src/index.ts'
 
 const [databaseUrl = '', dataDir = '', backend = '', port = ''] = process.argv.slice(2)
-const log = createLogger({ level: 'silent' })
+const log = createLogger({ level: 'error' })
 const pool = createPool(databaseUrl, { max: 4, applicationName: 'gateway-test', log })
 const metrics = createMetrics({ processMetrics: false })
 createDatabase(pool)

@@ -73,6 +73,7 @@ function readLine(text: string, series: Map<number, UsageSeries>, isNew: boolean
     if (isNew) series.get(number)?.add({ promptTokens, completionTokens, cachedTokens }, BigInt(pico))
   } else {
     const announced = line as SeriesLine
-    series.set(announced.series, new UsageSeries(announced))
+    // After a full disk a series is announced again, for nobody knows which lines it took.
+    if (!series.has(announced.series)) series.set(announced.series, new UsageSeries(announced))
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isUnavailable } from '@atrium/kernel/errors'
+import { newId } from '@atrium/kernel/ids'
 import { every } from '@atrium/kernel/lifecycle'
 import type { Logger } from '@atrium/kernel/log'
 import type { KeyHolder, UsageRow } from '../ports.ts'
@@ -44,6 +45,8 @@ export interface RecorderOptions {
 interface Batch {
   readonly segment: JournalSegment
   readonly offset: number
+  /** Stands for the journal where a full disk took none of the rows, so that its mark cannot say that they are recorded. */
+  readonly strayId: string | undefined
   readonly rows: readonly UsageRow[]
   readonly isLast: boolean
 }
@@ -58,6 +61,8 @@ export class UsageRecorder {
   readonly #stop: () => Promise<void>
   #segment: JournalSegment
   #series = new Map<string, Map<string, UsageSeries>>()
+  /** Those that the journal knows the numbers of. */
+  #announced = new Set<UsageSeries>()
   #seriesCount = 0
   #dirty = new Set<UsageSeries>()
   #dayNumber = 0
@@ -70,6 +75,7 @@ export class UsageRecorder {
   /** Lines that are added up but not in the journal yet: at most those of one turn of the event loop. */
   #pending = ''
   #writing: Promise<void> | undefined
+  #isRefused = false
 
   constructor(options: RecorderOptions) {
     this.#options = options
@@ -104,10 +110,13 @@ export class UsageRecorder {
       this.#series.set(call.holder.keyId, ofKey)
     }
     let series = ofKey.get(call.model)
-    let announcement = ''
     if (series === undefined) {
       series = this.#newSeries(call)
       ofKey.set(call.model, series)
+    }
+    let announcement = ''
+    if (!this.#announced.has(series)) {
+      this.#announced.add(series)
       announcement = `${JSON.stringify(series.line)}\n`
     }
     const { usage } = call
@@ -154,9 +163,13 @@ export class UsageRecorder {
   #append(lines: string): void {
     try {
       this.#segment.append(lines)
+      if (this.#isRefused) this.#options.log.warn('the usage journal can be written again')
+      this.#isRefused = false
     } catch (error) {
       // A full disk must not stop the service: the call is still in memory and will be charged from there.
-      this.#options.log.error({ err: error }, 'the usage journal cannot be written')
+      this.#announced.clear()
+      if (!this.#isRefused) this.#options.log.error({ err: error }, 'the usage journal cannot be written')
+      this.#isRefused = true
     }
   }
 
@@ -164,6 +177,7 @@ export class UsageRecorder {
     this.#dayNumber = dayNumber
     this.#day = new Date(dayNumber * DAY_MS).toISOString().slice(0, 10)
     this.#series = new Map()
+    this.#announced = new Set()
   }
 
   /** Brings what is in memory to the database. Rejects when that fails; nothing is lost then. */
@@ -188,11 +202,13 @@ export class UsageRecorder {
     const next = isLast && !closing ? new JournalSegment(this.#options.folder) : undefined
     const rows = [...this.#dirty].map((series) => series.drain())
     this.#dirty = new Set()
-    const batch: Batch = { segment, offset: segment.bytes, rows, isLast }
+    const strayId = rows.length > 0 && segment.bytes === this.#flushedBytes ? newId() : undefined
+    const batch: Batch = { segment, offset: segment.bytes, strayId, rows, isLast }
     if (next !== undefined) {
       this.#rotatedBytes = segment.bytes - this.#flushedBytes
       this.#segment = next
       this.#series = new Map()
+      this.#announced = new Set()
       this.#flushedBytes = this.#segment.bytes
     }
     return batch
@@ -201,15 +217,19 @@ export class UsageRecorder {
   async #settleBatch(): Promise<void> {
     const batch = this.#batch
     if (batch === undefined) return
-    const { segment, offset, rows, isLast } = batch
-    if (rows.length > 0) await this.#options.store.record(segment.id, offset, rows)
+    const { segment, offset, strayId, rows, isLast } = batch
+    const { store } = this.#options
+    if (rows.length > 0)
+      await (strayId === undefined ? store.record(segment.id, offset, rows) : store.record(strayId, 1, rows))
     // The rest may be tried again; to record after the mark is forgotten would charge twice.
-    this.#batch = isLast ? { ...batch, rows: [] } : undefined
+    this.#batch = { ...batch, rows: [] }
     if (segment === this.#segment) this.#flushedBytes = offset
     else this.#rotatedBytes = 0
-    if (!isLast) return
-    segment.remove()
-    await this.#options.store.forget(segment.id)
+    if (strayId !== undefined) await store.forget(strayId)
+    if (isLast) {
+      segment.remove()
+      await store.forget(segment.id)
+    }
     this.#batch = undefined
   }
 
