@@ -1,12 +1,18 @@
+import { createLogger } from '@atrium/kernel/log'
 import { registerPlatform } from '@atrium/testing'
 
-registerPlatform(async (env) => {
+registerPlatform(async (env, logLines) => {
   // Loaded when a test first needs it: most unit tests never do.
   const [{ parseConfig }, { startPlatform }] = await Promise.all([
     import('../src/config.ts'),
     import('../src/platform.ts'),
   ])
-  const platform = await startPlatform(parseConfig(env), { databaseUrl: env.DATABASE_URL ?? '' })
+  const log =
+    logLines && createLogger({ level: 'trace', destination: { write: (line) => void logLines.push(line) } })
+  const platform = await startPlatform(parseConfig(env), {
+    databaseUrl: env.DATABASE_URL ?? '',
+    ...(log === undefined ? {} : { log }),
+  })
   return {
     url: platform.url,
     mintUserToken: (user) => platform.identity.mintUserToken(user),

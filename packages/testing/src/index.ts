@@ -21,3 +21,4 @@ export { sharedTestPlatform, startTestPlatform, type TestPlatform, type TestSpac
 export { randomFrom } from './random.ts'
 export { type RunningPlatform, registerPlatform } from './registry.ts'
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+export { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './test-certificate.ts'

@@ -39,13 +39,16 @@ export function sharedTestPlatform(): Promise<TestPlatform> {
 /**
  * A whole platform in this process, on a port and a database of its own (a clone of the template).
  * @param options.env more of the environment; with `DATABASE_URL` it joins that database as a second process would
+ * @param options.logLines gets what the platform logs, down to `trace`
  */
-export async function startTestPlatform(options: { env?: Readonly<Record<string, string>> } = {}) {
+export async function startTestPlatform(
+  options: { env?: Readonly<Record<string, string>>; logLines?: string[] } = {},
+) {
   const joined = options.env?.DATABASE_URL
   const database = joined === undefined ? await cloneTemplate(inject('databaseAdminUrl')) : undefined
   const databaseUrl = joined ?? database?.url ?? ''
   const [dataDir, port] = await Promise.all([mkdtemp(path.join(tmpdir(), 'atrium-test-')), freePort()])
-  const running = await platformFactory()({
+  const environment = {
     ATRIUM_LOG_LEVEL: 'silent',
     ATRIUM_SANDBOX: 'on',
     ATRIUM_PROBE_LOCAL_MODELS: 'false',
@@ -55,7 +58,8 @@ export async function startTestPlatform(options: { env?: Readonly<Record<string,
     DATABASE_URL: databaseUrl,
     ...TEST_CREDENTIALS,
     ...options.env,
-  })
+  }
+  const running = await platformFactory()(environment, options.logLines)
   // Tests do to the database what the server may not.
   const ownerUrl = asOwner(inject('databaseAdminUrl'), databaseUrl)
   const pool = new pg.Pool({ connectionString: ownerUrl, max: 4 })

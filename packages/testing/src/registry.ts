@@ -7,7 +7,11 @@ export interface RunningPlatform {
   close(): Promise<void>
 }
 
-export type PlatformFactory = (env: Readonly<Record<string, string>>) => Promise<RunningPlatform>
+/** @param logLines gets what the platform logs; nothing is logged elsewhere then */
+export type PlatformFactory = (
+  env: Readonly<Record<string, string>>,
+  logLines?: string[],
+) => Promise<RunningPlatform>
 
 let registered: PlatformFactory | undefined
 

@@ -54,6 +54,10 @@ export async function createTestDatabase() {
 export interface IdentityServerOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly masterKey?: Buffer
+  /** More that are accepted. */
+  readonly formerKeys?: readonly Buffer[]
+  /** A free one by default. */
+  readonly port?: number
   /** A second process on one database has the first one's address, as behind a load balancer. */
   readonly publicUrl?: string
   readonly corsOrigins?: readonly string[]
@@ -74,7 +78,7 @@ export async function startIdentityServer(databaseUrl: string, options: Identity
   const notifications = createNotifications({ url: databaseUrl, log })
   closers.add('notifications', () => notifications.close())
   const metrics = createMetrics({ processMetrics: false })
-  const port = await freePort()
+  const port = options.port ?? (await freePort())
   const url = `http://127.0.0.1:${port}`
   try {
     const identity = await createIdentity({
@@ -83,7 +87,7 @@ export async function startIdentityServer(databaseUrl: string, options: Identity
       notifications,
       jobs: createJobs({ url: databaseUrl, log, runsJobs: false }),
       metrics,
-      masterKey: createMasterKey(options.masterKey ?? MASTER_KEY),
+      masterKey: createMasterKey(options.masterKey ?? MASTER_KEY, options.formerKeys),
       publicUrl: options.publicUrl ?? url,
       dataDir,
       audit: { record: async (_trx, act, change) => void entries.push({ act, change }) },

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '@atrium/testing'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './test-certificate.ts'
 
 /** A real mail server that keeps what it takes. */
 export async function startSmtp(options: SMTPServerOptions = {}) {

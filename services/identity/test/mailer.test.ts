@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { createLogger } from '@atrium/kernel/log'
+import { TEST_CERTIFICATE } from '@atrium/testing'
 import { describe, expect, test } from 'vitest'
 import { createMailer, type MailerOptions } from '../src/adapters/mailer.ts'
 import { createTestDatabase, startIdentityServer } from './identity-server.ts'
 import { startSmtp } from './mail-server.ts'
-import { TEST_CERTIFICATE } from './test-certificate.ts'
 
 const lines: string[] = []
 const log = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } })
