@@ -80,6 +80,8 @@ const USES = {
     export const input: Input = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] }
     type Answer = components['schemas']['ChatCompletion']
     export const textOf = ({ choices }: Answer): string => choices[0]?.message.content ?? ''
+    type Chunk = components['schemas']['ChatCompletionChunk']
+    export const partOf = ({ choices }: Chunk): string => choices[0]?.delta.content ?? ''
     // @ts-expect-error no messages
     export const empty: Input = { model: 'm' }`,
   agents: `

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 interface Media {
   readonly schema?: Readonly<Record<string, unknown>>
+  readonly itemSchema?: Readonly<Record<string, unknown>>
 }
 
 interface Operation {
@@ -32,6 +33,13 @@ function* objectsIn(value: unknown): Generator<Record<string, unknown>> {
   for (const inner of Object.values(value)) yield* objectsIn(inner)
 }
 
+/** What a schema refers to: itself, as items of a list, or as what may also be null. */
+function nameIn(schema: Readonly<Record<string, unknown>> = {}): unknown {
+  const { $ref, items, anyOf } = schema as { $ref?: string; items?: object; anyOf?: object[] }
+  if (items !== undefined) return nameIn(items as typeof schema)
+  return anyOf?.length === 2 ? nameIn(anyOf[0] as typeof schema) : $ref
+}
+
 describe.each(['auth', 'portal', 'llm', 'agents', 'workflows'])('the contract of /%s', (address) => {
   let document: Document
   let operations: Operation[]
@@ -47,8 +55,7 @@ describe.each(['auth', 'portal', 'llm', 'agents', 'workflows'])('the contract of
       [requestBody, ...Object.values(responses)].flatMap((one) =>
         Object.entries(one?.content ?? {})
           .filter(([type]) => type !== 'text/html' && type !== 'text/csv')
-          .filter(([, { schema }]) => schema?.$ref === undefined)
-          .filter(([, { schema }]) => (schema?.items as { $ref?: string } | undefined)?.$ref === undefined)
+          .filter(([, { schema, itemSchema }]) => nameIn(itemSchema ?? schema) === undefined)
           .map(([type]) => `${operationId} ${type}`),
       ),
     )

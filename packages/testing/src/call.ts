@@ -20,7 +20,7 @@ export interface Answer {
 
 interface Described {
   readonly headers?: Record<string, unknown>
-  readonly content?: Record<string, { schema?: object }>
+  readonly content?: Record<string, { schema?: object; itemSchema?: object }>
 }
 
 interface OpenApi {
@@ -39,6 +39,23 @@ const DECLARED_HEADERS = ['etag', 'location', 'retry-after', 'www-authenticate']
 /** A step of a JSON pointer. */
 const step = (key: string): string => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))
 
+function isJsonOf(text: string, validate: ValidateFunction): boolean {
+  try {
+    return validate(JSON.parse(text)) === true
+  } catch {
+    return false
+  }
+}
+
+/** Server-sent events as OpenAPI 3.2 reads them: an object of each one's fields. */
+const eventsOf = (text: string): Record<string, string>[] =>
+  text
+    .split(/\r?\n\r?\n/)
+    .filter((event) => event !== '')
+    .map((event) =>
+      Object.fromEntries(event.split(/\r?\n/).map((line) => line.split(/: ?(.*)/s).slice(0, 2))),
+    )
+
 /** One service's OpenAPI document, as matchers and compiled response schemas. */
 class Contract {
   readonly #matchers: { pattern: RegExp; path: string }[]
@@ -49,6 +66,12 @@ class Contract {
   constructor(document: OpenApi) {
     this.#document = document
     addFormats.default(this.#ajv)
+    // An annotation to ajv; here it is a promise.
+    this.#ajv.removeKeyword('contentSchema').addKeyword({
+      keyword: 'contentSchema',
+      type: 'string',
+      compile: (schema: { $ref: string }) => (text) => isJsonOf(text, this.#at(schema.$ref)),
+    })
     this.#ajv.addSchema(document, 'contract', undefined, false)
     this.#matchers = Object.keys(document.paths)
       // Literal paths win over parameters.
@@ -94,17 +117,28 @@ class Contract {
     if (undeclared !== undefined) return `the header ${undeclared} is not declared`
     const type = headers.get('content-type')?.split(';')[0]
     if (type === undefined || body === '') return undefined
-    const schema = declared.content?.[type]?.schema
-    if (declared.content?.[type] === undefined) return `${type} is not declared`
-    if (schema === undefined || !type.includes('json')) return undefined
+    const media = declared.content?.[type]
+    if (media === undefined) return `${type} is not declared`
     const place = isShared ? ['components', 'responses', name] : [...at, 'responses', String(status)]
-    const pointer = [...place, 'content', type, 'schema'].map(step).join('/')
+    const pointer = `#/${[...place, 'content', type].map(step).join('/')}`
+    if (media.itemSchema !== undefined) {
+      const validate = this.#at(`${pointer}/itemSchema`)
+      const broken = eventsOf(body).find((event) => !validate(event))
+      return broken && `${JSON.stringify(broken)}: ${this.#ajv.errorsText(validate.errors)}`
+    }
+    if (media.schema === undefined || !type.includes('json')) return undefined
+    const validate = this.#at(`${pointer}/schema`)
+    return validate(body) ? undefined : this.#ajv.errorsText(validate.errors)
+  }
+
+  /** @param pointer into the document, from `#` on */
+  #at(pointer: string): ValidateFunction {
     let validate = this.#compiled.get(pointer)
     if (validate === undefined) {
-      validate = this.#ajv.compile({ $ref: `contract#/${pointer}` })
+      validate = this.#ajv.compile({ $ref: `contract${pointer}` })
       this.#compiled.set(pointer, validate)
     }
-    return validate(body) ? undefined : this.#ajv.errorsText(validate.errors)
+    return validate
   }
 }
 

@@ -30,6 +30,27 @@ describe('a streamed completion', () => {
     expect(text).toBe('Hello from the fake server.')
   })
 
+  test('is described in the contract, event by event', async () => {
+    for (const more of [{}, { stream_options: { include_usage: true } }, { tools: [{ type: 'function' }] }]) {
+      const answer = await gateway.chat({ ...streamed, ...more })
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([
+        200,
+        expect.stringContaining('text/event-stream'),
+      ])
+      expect(answer.body).toContain('data: [DONE]')
+    }
+    gateway.fake.next({ cutAfter: 3 })
+    expect((await gateway.chat(streamed)).body).toContain('"error"')
+    const { body: document } = await gateway.platform.call('GET', '/llm/openapi-3.1.json')
+    const { content } = document.paths['/v1/chat/completions'].post.responses['200']
+    expect(content['text/event-stream'].schema).toMatchObject({
+      type: 'string',
+      description: expect.stringContaining('ChatCompletionEvent'),
+    })
+    gateway.fake.next({ pieces: [5 as unknown as string] })
+    await expect(gateway.chat(streamed)).rejects.toThrow('createChatCompletion 200 breaks its contract')
+  })
+
   test.each([
     ['as it comes', {}],
     ['with CRLF', { lineEnd: '\r\n' as const }],

@@ -35,6 +35,19 @@ export const withEtag = <S extends TSchema>(schema: S): S =>
     headers: { ETag: { type: 'string', description: 'The version of the resource, for `If-Match`' } },
   })
 
+/** Text that holds JSON, which the reference describes; validators read it as text. */
+export const jsonText = (schema: TSchema) =>
+  Type.String({ contentMediaType: 'application/json', contentSchema: schema })
+
+/** An answer that comes whole, as JSON, or as server-sent events, each of which `event` describes (its `data`). */
+export const wholeOrEvents = (description: string, whole: TSchema, event: TSchema) => ({
+  description,
+  content: {
+    'application/json': { schema: whole },
+    'text/event-stream': { schema: Type.String(), itemSchema: event },
+  },
+})
+
 const OPTIONAL_BODY = 'x-optional-body'
 
 /** A body that may be absent or null, and then reads as `{}`. */

@@ -1,5 +1,15 @@
 export { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './bodies.ts'
-export { BLANKS, described, named, optionalBody, requiredText, textLike, withEtag } from './contract.ts'
+export {
+  BLANKS,
+  described,
+  jsonText,
+  named,
+  optionalBody,
+  requiredText,
+  textLike,
+  wholeOrEvents,
+  withEtag,
+} from './contract.ts'
 export { createDrain, type Drain, onCutOff } from './drain.ts'
 export { etagOf, ifMatchVersions, setEtag } from './etag.ts'
 export { type Batches, streamArray, streamObject, streamPage } from './list-streams.ts'

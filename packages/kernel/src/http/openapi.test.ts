@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { createLogger } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
-import { named, optionalBody, withEtag } from './contract.ts'
+import { jsonText, named, optionalBody, wholeOrEvents, withEtag } from './contract.ts'
 import { createHttpServer } from './server.ts'
 import { mountService, type ServiceScope } from './service.ts'
 
@@ -32,8 +32,9 @@ async function documentOf(routes: (scope: ServiceScope) => void) {
     routes,
   })
   const answer = await app.inject('/things/openapi.json')
+  const lower = await app.inject('/things/openapi-3.1.json')
   await app.close()
-  return { status: answer.statusCode, body: answer.json() }
+  return { status: answer.statusCode, body: answer.json(), lower: lower.json() }
 }
 
 const get = (scope: ServiceScope, operationId: string, response: Record<number, TSchema>, isPublic = false) =>
@@ -83,6 +84,36 @@ describe('the OpenAPI document of a service', () => {
     expect(TooManyRequests.content['application/json'].schema.$ref).toBe('#/components/schemas/Error')
   })
 
+  it('describes what a stream of events holds, and to generators of 3.1 a text', async () => {
+    const event = named('ThingEvent', Type.Object({ data: jsonText(Thing) }))
+    const { body, lower } = await documentOf((scope) =>
+      scope.route({
+        method: 'GET',
+        url: '/v1/thing',
+        config: { operationId: 'getThing' },
+        schema: { response: { 200: wholeOrEvents('Whole or in parts', Thing, event) } },
+        handler: async () => ({}),
+      }),
+    )
+    const contentIn = (document: typeof body) => document.paths['/v1/thing'].get.responses['200'].content
+    const whole = { schema: { $ref: '#/components/schemas/Thing' } }
+    expect(contentIn(body)).toEqual({
+      'application/json': whole,
+      'text/event-stream': { itemSchema: { $ref: '#/components/schemas/ThingEvent' } },
+    })
+    expect(body.components.schemas.ThingEvent.properties.data).toEqual({
+      type: 'string',
+      contentMediaType: 'application/json',
+      contentSchema: { $ref: '#/components/schemas/Thing' },
+    })
+    expect(contentIn(lower)).toEqual({
+      'application/json': whole,
+      'text/event-stream': {
+        schema: { type: 'string', description: 'Server-sent events, each a `ThingEvent`' },
+      },
+    })
+  })
+
   it('says which bodies may be absent, and where If-Match counts', async () => {
     const { body } = await documentOf((scope) => {
       scope.route({
@@ -102,6 +133,11 @@ describe('the OpenAPI document of a service', () => {
     })
     const { patch, post } = body.paths['/v1/thing']
     expect([patch.requestBody.required, post.requestBody.required]).toEqual([false, true])
+    const schema = { $ref: '#/components/schemas/Thing' }
+    expect(patch.requestBody.content['application/json'].schema).toEqual({
+      anyOf: [schema, { type: 'null' }],
+    })
+    expect(post.requestBody.content['application/json'].schema).toEqual(schema)
     expect(patch.parameters).toEqual([{ $ref: '#/components/parameters/IfMatch' }])
     expect(post.parameters).toBeUndefined()
     expect(JSON.stringify(body)).not.toContain('x-optional-body')

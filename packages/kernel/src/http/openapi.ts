@@ -4,10 +4,16 @@ import { isOptionalBody } from './contract.ts'
 
 type Json = Record<string, unknown>
 
+interface Media {
+  schema?: Json
+  /** Of each event of a stream (OpenAPI 3.2). */
+  itemSchema?: Json
+}
+
 interface Response {
   description: string
   headers?: Json
-  content?: Record<string, { schema?: Json }>
+  content?: Record<string, Media>
 }
 
 interface Parameter {
@@ -18,7 +24,7 @@ interface Parameter {
 
 interface Operation {
   parameters?: unknown[]
-  requestBody?: { required?: boolean; content?: Record<string, { schema?: Json }> }
+  requestBody?: { required?: boolean; content?: Record<string, Media> }
   responses: Record<string, Response | { $ref: string }>
 }
 
@@ -73,7 +79,17 @@ const HEADERS: Readonly<Record<string, Json>> = {
 }
 
 const DEFAULT = 'Default Response'
-const ONE = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']
+const ONE = [
+  'items',
+  'contentSchema',
+  'additionalProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+]
 const LIST = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
 const MAP = ['properties', 'patternProperties', '$defs']
 
@@ -154,8 +170,11 @@ export function finishDocument<D extends OpenApiDocument>(document: D, common: R
     for (const operation of Object.values(operations)) {
       const { requestBody } = operation
       for (const media of Object.values(requestBody?.content ?? {})) {
-        if (requestBody !== undefined && isOptionalBody(media.schema)) requestBody.required = false
-        if (media.schema !== undefined) media.schema = schemas.hoist(media.schema, true)
+        if (media.schema === undefined) continue
+        const mayBeAbsent = isOptionalBody(media.schema)
+        const schema = schemas.hoist(media.schema, true)
+        if (mayBeAbsent && requestBody !== undefined) requestBody.required = false
+        media.schema = mayBeAbsent ? { anyOf: [schema, { type: 'null' }] } : schema
       }
       for (const [status, response] of Object.entries(operation.responses)) {
         if ('$ref' in response) continue
@@ -198,9 +217,13 @@ function finishAnswer(status: string, response: Response, schemas: Schemas): Res
   const description =
     response.description === DEFAULT ? describeAnswer(status, response) : response.description
   const headers = { ...HEADERS[status], ...response.headers }
-  const content = Object.entries(response.content ?? {}).map(([type, media]) => [
+  const content = Object.entries(response.content ?? {}).map(([type, { schema, itemSchema }]) => [
     type,
-    media.schema === undefined ? media : { ...media, schema: schemas.hoist(media.schema) },
+    {
+      // Of a stream `schema` would be that of all its items.
+      ...(schema === undefined || itemSchema !== undefined ? {} : { schema: schemas.hoist(schema) }),
+      ...(itemSchema === undefined ? {} : { itemSchema: schemas.hoist(itemSchema) }),
+    },
   ])
   return {
     description,
@@ -223,10 +246,33 @@ function shared(
   return isDeepStrictEqual(answers[name], answer) ? { $ref: `#/components/responses/${name}` } : response
 }
 
-/** The document for generators that know OpenAPI 3.1 at most: QUERY, which that cannot say, stands as `x-query`. */
+/** OpenAPI 3.1 knows a stream as one text. */
+function withoutItems(operation: Operation): Operation {
+  const textOf = (media: Media): Media => {
+    const { itemSchema, ...others } = media
+    if (itemSchema === undefined) return media
+    const name = String(itemSchema.$ref).split('/').at(-1)
+    return { ...others, schema: { type: 'string', description: `Server-sent events, each a \`${name}\`` } }
+  }
+  const responses = Object.entries(operation.responses).map(([status, response]) => {
+    if ('$ref' in response || response.content === undefined) return [status, response]
+    const content = Object.entries(response.content).map(([type, media]) => [type, textOf(media)])
+    return [status, { ...response, content: Object.fromEntries(content) }]
+  })
+  return { ...operation, responses: Object.fromEntries(responses) }
+}
+
+/**
+ * The document for generators that know OpenAPI 3.1 at most, which cannot say everything: QUERY stands as `x-query`,
+ * and a stream of events as a text.
+ */
 export function lowered(document: object): object {
-  const paths = Object.entries((document as OpenApiDocument).paths ?? {}).map(
-    ([path, { query, ...others }]) => [path, query === undefined ? others : { ...others, 'x-query': query }],
-  )
+  const paths = Object.entries((document as OpenApiDocument).paths ?? {}).map(([path, operations]) => {
+    const known = Object.entries(operations).map(([method, operation]) => [
+      method === 'query' ? 'x-query' : method,
+      withoutItems(operation),
+    ])
+    return [path, Object.fromEntries(known)]
+  })
   return { ...document, openapi: '3.1.1', paths: Object.fromEntries(paths) }
 }

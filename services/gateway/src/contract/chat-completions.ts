@@ -1,6 +1,7 @@
-import { named } from '@atrium/kernel/http'
+import { jsonText, named, wholeOrEvents } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
 import { nullable } from './common.ts'
+import { GatewayError } from './errors.ts'
 
 const anyObject = named('JsonObject', Type.Object({}))
 
@@ -46,6 +47,15 @@ export const ChatCompletionRequest = named(
 )
 export type ChatCompletionRequest = Static<typeof ChatCompletionRequest>
 
+const Usage = named(
+  'CompletionUsage',
+  Type.Object({
+    prompt_tokens: Type.Integer(),
+    completion_tokens: Type.Integer(),
+    total_tokens: Type.Integer(),
+  }),
+)
+
 /** The part of the answer that the gateway vouches for; backends add fields of their own. */
 export const ChatCompletion = named(
   'ChatCompletion',
@@ -67,12 +77,58 @@ export const ChatCompletion = named(
         }),
       ),
     ),
-    usage: Type.Optional(
-      Type.Object({
-        prompt_tokens: Type.Integer(),
-        completion_tokens: Type.Integer(),
-        total_tokens: Type.Integer(),
-      }),
+    usage: Type.Optional(Usage),
+  }),
+)
+
+/** The part of a chunk that the gateway vouches for; backends add fields of their own. */
+const ChatCompletionChunk = named(
+  'ChatCompletionChunk',
+  Type.Object({
+    id: Type.Optional(Type.String()),
+    object: Type.String({ examples: ['chat.completion.chunk'] }),
+    created: Type.Optional(Type.Number()),
+    model: Type.String(),
+    choices: Type.Array(
+      named(
+        'ChatChunkChoice',
+        Type.Object({
+          index: Type.Integer(),
+          delta: named(
+            'ChatDelta',
+            Type.Object({
+              role: Type.Optional(Type.String()),
+              content: nullable(Type.String()),
+              tool_calls: nullable(Type.Array(anyObject)),
+            }),
+          ),
+          finish_reason: nullable(Type.String()),
+        }),
+      ),
+    ),
+    usage: nullable(Usage),
+  }),
+)
+
+const ChatCompletionEvent = named(
+  'ChatCompletionEvent',
+  Type.Object({
+    data: Type.Union(
+      [
+        jsonText(ChatCompletionChunk),
+        jsonText(GatewayError),
+        named('ChatCompletionEnd', Type.Literal('[DONE]')),
+      ],
+      {
+        description:
+          'A chunk; at the end `[DONE]`, or an error with which the answer broke off. Only `[DONE]` says that it is complete.',
+      },
     ),
   }),
+)
+
+export const ChatCompletionAnswer = wholeOrEvents(
+  'The completion: whole, or with `stream: true` in chunks as the model writes it',
+  ChatCompletion,
+  ChatCompletionEvent,
 )

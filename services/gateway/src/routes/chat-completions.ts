@@ -3,7 +3,7 @@ import type { AppError } from '@atrium/kernel/errors'
 import type { ServiceScope } from '@atrium/kernel/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from '../context.ts'
-import { ChatCompletion, ChatCompletionRequest, errors } from '../contract/index.ts'
+import { ChatCompletionAnswer, ChatCompletionRequest, errors } from '../contract/index.ts'
 import type { StreamedAnswer, WholeAnswer } from '../domain/backend.ts'
 import type { Charge } from '../domain/charge.ts'
 import { checkChatRequest } from '../domain/chat-request.ts'
@@ -25,9 +25,9 @@ export function chatCompletionRoutes(scope: ServiceScope, context: GatewayContex
       tags: ['Chat'],
       summary: 'Create a chat completion',
       description:
-        'With `stream: true` the answer is `text/event-stream`: chunks as OpenAI sends them, then `data: [DONE]`. Fields that are not listed are passed on to the backend.',
+        'With `stream: true` the answer is `text/event-stream`. Fields that are not listed are passed on to the backend.',
       body: ChatCompletionRequest,
-      response: { 200: ChatCompletion, ...errors(400, 413, 422, 429, 502, 503, 504) },
+      response: { 200: ChatCompletionAnswer, ...errors(400, 413, 422, 429, 502, 503, 504) },
     },
     // The body is checked by hand, since it must reach the backend as the bytes that came.
     validatorCompiler: () => () => true,

@@ -9,10 +9,6 @@ export const oneOf = <const V extends readonly string[]>(...values: V) =>
 /** ISO 8601, UTC, milliseconds, `Z`. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2026-03-01T12:00:00.000Z'] })
 
-/** Text that must say something. */
-export const requiredText = (maxLength: number) =>
-  textLike('\\S', 'not be blank', { minLength: 1, maxLength })
-
 /** What an identifier that a client chooses looks like. */
 export const IDENTIFIER = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/
 

@@ -1,6 +1,6 @@
-import { named } from '@atrium/kernel/http'
+import { named, requiredText } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
-import { Identifier, listOf, requiredText, Timestamp } from './common.ts'
+import { Identifier, listOf, Timestamp } from './common.ts'
 
 const ParallelRuns = Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Null()], {
   description: 'Runs at once, further ones wait; null: as many as the space may have',
