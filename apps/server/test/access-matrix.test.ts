@@ -126,7 +126,7 @@ const AGENTS_BODY = {
 }
 
 /** The same for each PUT and POST of the workflows service. */
-const WORKFLOWS_BODY = { name: 'taken over' }
+const WORKFLOWS_BODY = { name: 'taken over', tasks: [] }
 
 /** Clients choose these ids, so that an id of another space's is a new one here. */
 const MAKES_ITS_OWN = ['putWorkflow']
@@ -276,7 +276,7 @@ describe('a child of another space', () => {
       token: theirs.ownerToken,
       body: { name: 'theirs' },
     })
-    Object.assign(children, { workflowId: workflow.body.workflowId })
+    Object.assign(children, { workflowId: workflow.body.workflowId, versionId: 'theirs' })
     const nested = operations.filter(
       ({ path, id }) => /\{spaceId\}.*\{\w+\}/.test(path) && !MAKES_ITS_OWN.includes(id),
     )

@@ -194,7 +194,7 @@ const HARMLESS: Readonly<Record<ServiceName, Readonly<Record<string, string>>>> 
     postUserInfo: 'reads',
   },
   portal: {},
-  workflows: {},
+  workflows: { validateVersion: 'reads' },
   gateway: Object.fromEntries(Object.keys(gatewayAccess).map((name) => [name, MODEL_CALL])),
   agents: Object.fromEntries(
     ['queryAgents', 'queryThreads', 'queryMessages', 'vectorSearch', 'keywordSearch']

@@ -40,11 +40,28 @@ async function putWorkflow(stage: Stage): Promise<Answer> {
   return sent(stage, 'PUT', 'workflows/audited', { name: 'audited' })
 }
 
+const tasks = [
+  {
+    name: 'run',
+    templateRef: { name: 'run-python-code', version: 'v1' },
+    arguments: { script: 'main.py', args: CONTENT },
+  },
+]
+async function putVersion(stage: Stage): Promise<Answer> {
+  await putWorkflow(stage)
+  return sent(stage, 'PUT', 'workflows/audited/versions/v-1', { tasks })
+}
+
 /** How each operation of the service that is no GET is walked, and which entry it must leave. */
 export const workflowsWalks: Readonly<Record<string, (stage: Stage) => Promise<Done>>> = {
   putWorkflow: async (stage) => done(stage, await putWorkflow(stage), 'audited'),
   async deleteWorkflow(stage) {
     await putWorkflow(stage)
     return done(stage, await sent(stage, 'DELETE', 'workflows/audited'), 'audited')
+  },
+  putVersion: async (stage) => done(stage, await putVersion(stage), 'v-1'),
+  async deleteVersion(stage) {
+    await putVersion(stage)
+    return done(stage, await sent(stage, 'DELETE', 'workflows/audited/versions/v-1'), 'v-1')
   },
 }

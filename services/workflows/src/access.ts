@@ -8,4 +8,12 @@ export const workflowsAccess = defineAccess({
   getWorkflow: members,
   listWorkflows: members,
   deleteWorkflow: members,
+
+  putVersion: members,
+  validateVersion: members,
+  getVersion: members,
+  listVersions: members,
+  deleteVersion: members,
+
+  listTaskTemplates: { user: 'any', client: 'any', key: 'unauthorized' },
 })

@@ -2,6 +2,7 @@ import type { AuditLog } from '@atrium/access'
 import type { EnvValues } from '@atrium/kernel/config'
 import type { PlatformDeps } from '@atrium/kernel/deps'
 import type { workflowsEnv } from './config.ts'
+import type { PageTokens } from './domain/page-tokens.ts'
 import type { WorkflowsDb } from './queries/tables.ts'
 
 /** What the handlers work with; made once, in `createWorkflows`. */
@@ -10,4 +11,5 @@ export interface WorkflowsContext
   readonly db: WorkflowsDb
   readonly env: EnvValues<typeof workflowsEnv>
   readonly audit: AuditLog
+  readonly pageTokens: PageTokens
 }

@@ -8,6 +8,7 @@ import type { workflowsEnv } from './config.ts'
 import type { WorkflowsContext } from './context.ts'
 import { ErrorBody } from './contract/common.ts'
 import { demandBuiltEngine } from './domain/engine-choice.ts'
+import { PageTokens } from './domain/page-tokens.ts'
 import { formatError } from './errors.ts'
 import { removeSpacesJob } from './jobs/remove-spaces.ts'
 import type { SpaceDirectory } from './ports.ts'
@@ -41,7 +42,18 @@ export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
   const { env, log, audit, jobs, notifications, publicUrl, dataDir } = deps
   demandBuiltEngine(env.ATRIUM_ENGINE)
   const db = createDatabase<WorkflowsTables>(deps.pool)
-  const ctx: WorkflowsContext = { db, env, log, audit, jobs, notifications, publicUrl, dataDir }
+  const pageTokens = new PageTokens(() => deps.masterKey.deriveAll('workflows/page-tokens'))
+  const ctx: WorkflowsContext = {
+    db,
+    env,
+    log,
+    audit,
+    jobs,
+    notifications,
+    publicUrl,
+    dataDir,
+    pageTokens,
+  }
   const limits = createRateLimits({
     ...deps,
     service: 'workflows',

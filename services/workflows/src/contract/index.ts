@@ -1,2 +1,3 @@
 export * from './common.ts'
+export * from './versions.ts'
 export * from './workflows.ts'

@@ -101,6 +101,7 @@ export interface RunsTable extends Timestamps {
   created_by: string
   started_at: Date | null
   completed_at: Date | null
+  results_removed_at: Date | null
   row_version: Generated<number>
 }
 
@@ -154,11 +155,11 @@ export interface RunEventsTable {
 export interface RunLogsTable {
   space_id: string
   run_id: string
+  seq: GeneratedAlways<number>
   task: string
   attempt: number
-  seq: number
   at: Generated<Date>
-  lines: number
+  start: number
   text: string
 }
 
@@ -166,6 +167,7 @@ export interface RunMetricsTable {
   space_id: string
   run_id: string
   task: string
+  attempt: number
   seq: number
   name: string
   step: number | null
@@ -178,10 +180,18 @@ export interface RunArtifactsTable {
   run_id: string
   task: string
   path: string
+  attempt: number
+  blob: string
   size: number
   media_type: string
   sha256: Buffer
   created_at: Generated<Date>
+}
+
+export interface BlobsToRemoveTable {
+  space_id: string
+  blob: string
+  not_before: Date
 }
 
 export interface LocalRunsTable {
@@ -225,6 +235,7 @@ export interface WorkflowsTables {
   'workflows.run_logs': RunLogsTable
   'workflows.run_metrics': RunMetricsTable
   'workflows.run_artifacts': RunArtifactsTable
+  'workflows.blobs_to_remove': BlobsToRemoveTable
   'workflows.local_runs': LocalRunsTable
   'workflows.local_tasks': LocalTasksTable
   'workflows.leases': LeasesTable

@@ -15,3 +15,15 @@ export function sendList<Row>(
   void reply.type('application/json; charset=utf-8')
   return streamObject('items', rows, present, { totalCount: total })
 }
+
+/** A page of a list, the same way. @param page fields beside the list, like `nextPageToken` */
+export function sendPage<Row>(
+  reply: FastifyReply,
+  name: string,
+  rows: AsyncIterable<readonly Row[]>,
+  present: (row: Row) => unknown,
+  page: object,
+): Readable {
+  void reply.type('application/json; charset=utf-8')
+  return streamObject(name, rows, present, page)
+}
