@@ -312,23 +312,34 @@ CREATE TRIGGER artifact_gone AFTER DELETE ON workflows.run_artifacts
 CREATE TRIGGER artifact_replaced AFTER UPDATE OF blob ON workflows.run_artifacts
   FOR EACH ROW WHEN (OLD.blob IS DISTINCT FROM NEW.blob) EXECUTE FUNCTION workflows.forget_artifact();
 
--- What the local engine knows by itself, as Argo keeps its own Workflow objects: one row an attempt of a run.
+-- What the local engine knows by itself, as Argo keeps its own Workflow objects: the present attempt of a run.
 CREATE TABLE workflows.local_runs (
   space_id uuid NOT NULL,
   run_id uuid NOT NULL,
+  workflow_id text NOT NULL,
   attempt integer NOT NULL,
+  -- The folder that the run's workspace is in: processes that share it share its runs.
+  folder uuid NOT NULL,
+  -- Waiting: its workflow has as many runs at once as it may.
+  state text NOT NULL CHECK (state IN ('Waiting', 'Open', 'Ended')),
+  -- Tasks that are Pending or Running.
+  unfinished integer NOT NULL,
   cancel_requested boolean NOT NULL DEFAULT false,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (space_id, run_id),
   FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
 );
+CREATE INDEX local_runs_waiting ON workflows.local_runs (space_id, workflow_id, run_id) WHERE state = 'Waiting';
+CREATE INDEX local_runs_open ON workflows.local_runs (space_id, workflow_id) WHERE state = 'Open';
 
 CREATE TABLE workflows.local_tasks (
   space_id uuid NOT NULL,
   run_id uuid NOT NULL,
   name text NOT NULL,
+  position integer NOT NULL,
   attempt integer NOT NULL,
-  -- Dependencies that have not ended well yet; ready at 0.
+  folder uuid NOT NULL,
+  -- Dependencies that have not ended well yet, and one more while the run waits; ready at 0.
   waiting integer NOT NULL,
   dependents text[] NOT NULL,
   spec jsonb NOT NULL,
@@ -336,7 +347,7 @@ CREATE TABLE workflows.local_tasks (
   message text NOT NULL DEFAULT '',
   -- Who runs it, until when others take it for alive, and how often somebody began: what was begun by another counts
   -- no more.
-  worker text,
+  worker uuid,
   lease_until timestamptz,
   starts integer NOT NULL DEFAULT 0,
   started_at timestamptz,
@@ -344,8 +355,9 @@ CREATE TABLE workflows.local_tasks (
   PRIMARY KEY (space_id, run_id, name),
   FOREIGN KEY (space_id, run_id) REFERENCES workflows.local_runs ON DELETE CASCADE
 );
-CREATE INDEX local_tasks_ready ON workflows.local_tasks (space_id, run_id) WHERE status = 'Pending' AND waiting = 0;
-CREATE INDEX local_tasks_running ON workflows.local_tasks (lease_until) WHERE status = 'Running';
+CREATE INDEX local_tasks_ready ON workflows.local_tasks (folder, space_id, run_id, position)
+  WHERE status = 'Pending' AND waiting = 0;
+CREATE INDEX local_tasks_running ON workflows.local_tasks (worker, lease_until) WHERE status = 'Running';
 
 -- Work that one process does for all: its name, who does it, and until when the others leave it alone.
 CREATE TABLE workflows.leases (

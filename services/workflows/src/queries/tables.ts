@@ -197,7 +197,11 @@ export interface BlobsToRemoveTable {
 export interface LocalRunsTable {
   space_id: string
   run_id: string
+  workflow_id: string
   attempt: number
+  folder: string
+  state: 'Waiting' | 'Open' | 'Ended'
+  unfinished: number
   cancel_requested: Generated<boolean>
   created_at: Generated<Date>
 }
@@ -206,7 +210,9 @@ export interface LocalTasksTable {
   space_id: string
   run_id: string
   name: string
+  position: number
   attempt: number
+  folder: string
   waiting: number
   dependents: readonly string[]
   spec: Json<StoredPlannedTask>

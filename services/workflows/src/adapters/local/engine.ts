@@ -1,0 +1,173 @@
+import type { Notifications } from '@atrium/kernel/db'
+import type { Logger } from '@atrium/kernel/log'
+import type {
+  EngineRun,
+  EngineRunState,
+  PlannedTask,
+  RunRef,
+  SecretValues,
+  TaskOutput,
+  WorkflowEngine,
+} from '../../ports.ts'
+import {
+  announceReady,
+  cancelLocalRun,
+  deleteLocalRun,
+  insertLocalRun,
+  LOCAL_ENGINE_CHANNEL,
+  type NewLocalTask,
+  selectLocalRun,
+} from '../../queries/local-runs.ts'
+import type { WorkflowsDb } from '../../queries/tables.ts'
+import type { TaskArguments } from './execute.ts'
+import { Folders } from './folders.ts'
+import type { TaskLimits } from './limits.ts'
+import type { TaskProgram } from './program.ts'
+import { chooseConfinement } from './sandbox/choose.ts'
+import type { Confinement, Mode } from './sandbox/confinement.ts'
+import { admit } from './settle.ts'
+import { Worker } from './worker.ts'
+
+export interface LocalEngineOptions {
+  readonly db: WorkflowsDb
+  readonly notifications: Notifications
+  readonly log: Logger
+  /** The platform's data folder; the engine's own lies in it, as `workflows`. */
+  readonly dataDir: string
+  readonly output: TaskOutput
+  readonly secrets: SecretValues
+  readonly arguments: TaskArguments
+  /** By name of template. */
+  readonly programs: ReadonlyMap<string, TaskProgram>
+  readonly limits: TaskLimits
+  /** Tasks at once in this process; 0: it runs none. */
+  readonly slots: number
+  /** Of these, for one space. */
+  readonly slotsOfSpace: number
+  /** Given to every process of a task. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Folders that programs need although they may lie in a home. */
+  readonly readable: readonly string[]
+  /** For tests: confine in this way, or fail. */
+  readonly mode?: Mode
+}
+
+export interface LocalEngine extends WorkflowEngine {
+  /** Undefined in a process that runs no tasks. */
+  readonly confinement: Confinement | undefined
+  /** Removes all files of a space. */
+  removeSpace(spaceId: string): Promise<void>
+}
+
+const indexOf = (tasks: readonly PlannedTask[]): Map<string, string[]> => {
+  const dependents = new Map(tasks.map(({ name }) => [name, [] as string[]]))
+  for (const { name, dependencies } of tasks) {
+    for (const dependency of new Set(dependencies)) dependents.get(dependency)?.push(name)
+  }
+  return dependents
+}
+
+function rowsOf({ tasks, finished }: EngineRun): NewLocalTask[] {
+  const dependents = indexOf(tasks)
+  const isFinished = new Set(finished)
+  return tasks.map((task, position) => ({
+    name: task.name,
+    position,
+    waiting: [...new Set(task.dependencies)].filter((name) => !isFinished.has(name)).length,
+    dependents: dependents.get(task.name) ?? [],
+    spec: task,
+    isFinished: isFinished.has(task.name),
+  }))
+}
+
+async function confine(options: LocalEngineOptions, folders: Folders): Promise<Confinement> {
+  const { log, dataDir, readable, limits, mode } = options
+  const confinement = await chooseConfinement({
+    dataDir,
+    folder: folders.sandbox,
+    scratch: folders.root,
+    readable,
+    limits,
+    log,
+    only: mode,
+  })
+  const { enforced, open } = confinement.about
+  log.info(
+    { mode: confinement.mode, enforced, notEnforced: open },
+    'how tasks of workflows are confined here',
+  )
+  return confinement
+}
+
+/** The engine that runs tasks as processes of this machine. Its state is in the database, its files in the data folder. */
+export async function createLocalEngine(options: LocalEngineOptions): Promise<LocalEngine> {
+  const { db, notifications, slots } = options
+  const folders = await Folders.open(`${options.dataDir}/workflows`)
+  const listeners = new Set<(ref: Omit<RunRef, 'attempt'>) => void>()
+  const tell = ({ spaceId, runId }: Omit<RunRef, 'attempt'>): void => {
+    for (const listener of listeners) listener({ spaceId, runId })
+  }
+  const confinement = slots > 0 ? await confine(options, folders) : undefined
+  const worker =
+    confinement === undefined ? undefined : new Worker({ ...options, folders, confinement, onChange: tell })
+  let isClosed = false
+  await notifications.subscribe(LOCAL_ENGINE_CHANNEL, (payload) => {
+    if (isClosed) return
+    const [word, spaceId = '', runId = ''] = payload.split(' ')
+    if (word === 'ready') worker?.wake()
+    if (word === 'cancel') worker?.cancel({ spaceId, runId })
+  })
+  worker?.start()
+
+  async function submit(run: EngineRun): Promise<void> {
+    const row = { ...run, folder: folders.id, tasks: rowsOf(run) }
+    const state = await db.transaction().execute(async (trx) => {
+      const begun = await insertLocalRun(trx, row)
+      if (begun === 'Open') await announceReady(trx)
+      return begun
+    })
+    if (state === 'Waiting') await admit(db, run)
+    if (state === 'Open') worker?.wake()
+  }
+
+  async function observe(ref: RunRef): Promise<EngineRunState | undefined> {
+    const rows = await selectLocalRun(db, ref)
+    const [first] = rows
+    if (first === undefined || first.attempt < ref.attempt) return undefined
+    const { attempt, isEnded, isCancelled } = first
+    const tasks = rows.map(({ name, status, message, startedAt, completedAt }) => ({
+      name,
+      status,
+      message,
+      startedAt: startedAt ?? undefined,
+      completedAt: completedAt ?? undefined,
+    }))
+    return { attempt, isEnded, isCancelled, tasks }
+  }
+
+  return {
+    name: 'local',
+    confinement,
+    submit,
+    observe,
+    async cancel(ref) {
+      const run = await db.transaction().execute((trx) => cancelLocalRun(trx, ref, ref.attempt))
+      if (run === undefined) return
+      worker?.cancel(ref)
+      if (run.isEnded) {
+        await folders.removeRun(ref)
+        await admit(db, { ...ref, workflowId: run.workflowId })
+      }
+      tell(ref)
+    },
+    async remove(ref) {
+      if (await deleteLocalRun(db, ref)) await folders.removeRun(ref)
+    },
+    removeSpace: (spaceId) => folders.removeSpace(spaceId),
+    onChange: (listener) => void listeners.add(listener),
+    async close() {
+      isClosed = true
+      await worker?.close()
+    },
+  }
+}

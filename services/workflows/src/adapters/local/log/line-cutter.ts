@@ -1,0 +1,57 @@
+import { StringDecoder } from 'node:string_decoder'
+import type { Mask } from './mask.ts'
+import { printable } from './printable.ts'
+
+/** A longer line is cut into lines of this length, so that pieces of 64 KiB can hold whole ones. */
+export const LONGEST_LINE = 8 * 1024
+const LONG = new RegExp(`[^\\n]{${LONGEST_LINE}}(?=[^\\n])`, 'g')
+
+/** Makes masked, printable lines of the bytes of one stream. What it holds is bounded, however long a line is. */
+export class LineCutter {
+  readonly #decoder = new StringDecoder('utf8')
+  readonly #mask: Mask
+  #rest = ''
+
+  constructor(mask: Mask) {
+    this.#mask = mask
+  }
+
+  /** @returns whole lines with their ends */
+  write(bytes: Buffer): string {
+    return this.#take(this.#decoder.write(bytes))
+  }
+
+  /** @returns what is left, as a line */
+  end(): string {
+    const text = this.#take(this.#decoder.end())
+    const rest = this.#rest
+    this.#rest = ''
+    return text + (rest === '' ? '' : this.#shown(`${rest}\n`))
+  }
+
+  /** Masked, printable, and without long lines. */
+  #shown(text: string): string {
+    const shown = printable(this.#mask.apply(text))
+    if (shown.length <= LONGEST_LINE) return shown
+    return shown.replace(LONG, '$&\n')
+  }
+
+  #take(text: string): string {
+    // A carriage return at the end may be the first half of a line's end.
+    const all = this.#rest + text
+    const held = all.endsWith('\r') ? '\r' : ''
+    const whole = (held === '' ? all : all.slice(0, -1)).replace(/\r\n?/g, '\n')
+    const cut = whole.lastIndexOf('\n') + 1
+    this.#rest = whole.slice(cut) + held
+    return (cut === 0 ? '' : this.#shown(whole.slice(0, cut))) + this.#cutRest()
+  }
+
+  /** The end of what is cut off may be the beginning of a secret, so as much as the longest one stays. */
+  #cutRest(): string {
+    if (this.#rest.length < LONGEST_LINE + this.#mask.longest) return ''
+    const masked = this.#mask.apply(this.#rest)
+    const cut = Math.max(0, masked.length - this.#mask.longest)
+    this.#rest = masked.slice(cut)
+    return cut === 0 ? '' : this.#shown(`${masked.slice(0, cut)}\n`)
+  }
+}

@@ -1,0 +1,38 @@
+// Fixed texts: what varies comes as "$@" and is never read as a command.
+
+/**
+ * The first process of a namespace: mounts, starts the program, and takes in what is orphaned. It ends with the
+ * program, and everything in the namespace with it.
+ */
+export const INIT = `
+"$1" -n -a -T "$2" >&2 || exit 125
+[ "$3" = - ] || "$1" -n -o remount,bind,ro "$3" >&2 || exit 125
+cd "$4" || exit 125
+shift 4
+trap : TERM INT HUP
+"$@" &
+child=$!
+while :; do
+  wait "$child"
+  code=$?
+  kill -0 "$child" 2>/dev/null || break
+done
+exit "$code"
+`
+
+/** Gives the program its environment, as the user that it runs as: names come as arguments up to \`--\`. */
+export const WITH_ENVIRONMENT = `
+while [ "$1" != -- ]; do
+  eval "export $1=\\"\\$ATRIUM_TASK_ENV_$1\\"; unset ATRIUM_TASK_ENV_$1"
+  shift
+done
+shift
+exec "$@"
+`
+
+/** Where there is no prlimit: processor time, file size in blocks of 512 bytes, open files. */
+export const WITH_LIMITS = `
+ulimit -t "$1"; ulimit -f "$2"; ulimit -n "$3"; ulimit -c 0
+shift 3
+exec "$@"
+`

@@ -1,0 +1,207 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import {
+  createDatabase,
+  createNotifications,
+  createPool,
+  type DatabasePool,
+  type Notifications,
+} from '@atrium/kernel/db'
+import { newId } from '@atrium/kernel/ids'
+import { createLogger } from '@atrium/kernel/log'
+import { cloneTemplate } from '@atrium/testing'
+import { inject } from 'vitest'
+import {
+  createLocalEngine,
+  type LocalEngine,
+  type LocalEngineOptions,
+} from '../../src/adapters/local/engine.ts'
+import { TaskFailure, type TaskProgram } from '../../src/adapters/local/program.ts'
+import type { EngineRun, PlannedTask, RunRef } from '../../src/ports.ts'
+import type { WorkflowsTables } from '../../src/queries/tables.ts'
+import type { Behaviour, EngineUnderTest } from './engine-contract.ts'
+import { MemoryOutput } from './memory-output.ts'
+
+export const LIMITS: LocalEngineOptions['limits'] = {
+  seconds: 120,
+  processorSeconds: 60,
+  memoryMb: 4096,
+  processes: 512,
+  fileMb: 1024,
+  openFiles: 1024,
+  workspaceMb: 2048,
+  diskReserveMb: 16,
+}
+
+const log = createLogger({ level: process.env.TEST_LOG_LEVEL ?? 'silent', fd: 2 })
+
+/** A program of tests: a shell script, its environment and its limits as arguments. Real processes in the real sandbox. */
+export const shell: TaskProgram = async (task) => {
+  const { script = '', env = '{}', timeoutSeconds } = task.arguments
+  const result = await task.exec('sh', ['-c', script], {
+    env: JSON.parse(env) as Record<string, string>,
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds: Number(timeoutSeconds) }),
+  })
+  if (result.exitCode === 0) return
+  const { exitCode, signal, exceeded, tail } = result
+  throw new TaskFailure(
+    `exit code ${exitCode}, signal ${signal}, exceeded ${exceeded}${tail === '' ? '' : `\n${tail}`}`,
+  )
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+function scriptOf(behaviour: Behaviour): string {
+  switch (behaviour.kind) {
+    case 'succeed':
+      return ':'
+    case 'fail':
+      return `echo ${quoted(behaviour.line)}; exit 3`
+    case 'wait':
+      return `until [ -e "$HOME/../../../../../cache/${behaviour.name}" ]; do sleep 0.02; done`
+    case 'append':
+      return `printf '%s\\n' ${quoted(behaviour.line)} >> ${quoted(behaviour.file)}`
+    case 'print':
+      return `cat ${quoted(behaviour.file)}`
+    case 'fail first':
+      return `[ -e ${quoted(behaviour.file)} ] || { : > ${quoted(behaviour.file)}; exit 3; }`
+  }
+}
+
+export const scriptTask = (
+  script: string,
+  more: Readonly<Record<string, string>> = {},
+): Pick<PlannedTask, 'template' | 'arguments'> => ({
+  template: { name: 'shell', version: 'v1.0.0' },
+  arguments: { script, ...more },
+})
+
+export interface LocalEngineTest extends EngineUnderTest {
+  readonly engine: LocalEngine
+  readonly output: MemoryOutput
+  readonly pool: DatabasePool
+  readonly databaseUrl: string
+  readonly dataDir: string
+  readonly spaceId: string
+  /** Another engine beside it, as in another process. */
+  another(options?: Partial<LocalEngineOptions>): Promise<LocalEngine>
+  /** Records and submits a run of one script. */
+  run(script: string, more?: Readonly<Record<string, string>>): Promise<EngineRun>
+  folderOfRun(ref: Pick<RunRef, 'spaceId' | 'runId'>): string
+}
+
+export async function startLocalEngine(
+  options: Partial<Omit<LocalEngineOptions, 'secrets'>> & { secrets?: Readonly<Record<string, string>> } = {},
+): Promise<LocalEngineTest> {
+  const database = await cloneTemplate(inject('databaseAdminUrl'))
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-engine-'))
+  await writeFile(path.join(dataDir, 'master.key'), 'the platform’s own', { mode: 0o644 })
+  const pool = createPool(database.url, { max: 8, applicationName: 'test', log })
+  const notifications = createNotifications({ url: database.url, log })
+  const db = createDatabase<WorkflowsTables>(pool)
+  const output = new MemoryOutput()
+  const spaceId = newId()
+  const closing: (() => Promise<unknown>)[] = []
+  await pool.query(
+    `INSERT INTO portal.spaces (space_id, space_name, app_id, created_by_id, created_by_name, modified_by_id, modified_by_name)
+     VALUES ($1, 's', 'a', 'x', 'x', 'x', 'x')`,
+    [spaceId],
+  )
+  const { secrets = {}, ...given } = options
+  const start = async (more: Partial<LocalEngineOptions>, listener: Notifications): Promise<LocalEngine> => {
+    const engine = await createLocalEngine({
+      db,
+      notifications: listener,
+      log,
+      dataDir,
+      output,
+      secrets: { open: async (_space, names) => new Map(names.map((name) => [name, secrets[name] ?? ''])) },
+      arguments: PLAIN_ARGUMENTS,
+      programs: new Map([['shell', shell]]),
+      limits: LIMITS,
+      slots: 4,
+      slotsOfSpace: 4,
+      environment: {},
+      readable: [],
+      ...given,
+      ...more,
+    })
+    closing.unshift(() => engine.close())
+    return engine
+  }
+  const engine = await start({}, notifications)
+
+  async function record({
+    maxParallelRuns,
+    workflowId = `w-${newId()}`,
+  }: Parameters<EngineUnderTest['record']>[0] = {}) {
+    const runId = newId()
+    await pool.query(
+      `INSERT INTO workflows.workflows (space_id, workflow_id, name, max_parallel_runs) VALUES ($1, $2, 'w', $3)
+       ON CONFLICT DO NOTHING`,
+      [spaceId, workflowId, maxParallelRuns ?? null],
+    )
+    await pool.query(
+      `INSERT INTO workflows.runs (space_id, workflow_id, run_id, stage, version_id, resolved_configuration, plan, engine,
+         status, created_by) VALUES ($1, $2, $3, 'test', 'v', '{}', '[]', 'local', 'Pending', 'x')`,
+      [spaceId, workflowId, runId],
+    )
+    return { spaceId, workflowId, runId }
+  }
+  const cache = path.join(dataDir, 'workflows', 'spaces', spaceId, 'cache')
+  return {
+    engine,
+    output,
+    pool,
+    databaseUrl: database.url,
+    dataDir,
+    spaceId,
+    record,
+    another: (more = {}) => start(more, notifications),
+    behave: (behaviour) => scriptTask(scriptOf(behaviour)),
+    async release(name) {
+      await mkdir(cache, { recursive: true })
+      await writeFile(path.join(cache, name), '', { mode: 0o644 })
+    },
+    logOf: async (ref, task) => output.logOf({ ...ref, task }),
+    async run(script, more) {
+      const run = {
+        ...(await record()),
+        attempt: 1,
+        finished: [],
+        tasks: [{ name: 'task', dependencies: [], ...scriptTask(script, more) }],
+      }
+      await engine.submit(run)
+      return run
+    },
+    folderOfRun: ({ runId }) => path.join(dataDir, 'workflows', 'spaces', spaceId, 'runs', runId),
+    async close() {
+      for (const close of closing) await close()
+      await notifications.close()
+      await pool.end()
+      await database.drop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+const REFERENCE = /\$\{secret\.([A-Z_]+)\}/g
+
+const PLAIN_ARGUMENTS: LocalEngineOptions['arguments'] = {
+  secretsOf: (task) =>
+    Object.values(task.arguments).flatMap((text) =>
+      [...text.matchAll(REFERENCE)].map(([, name = '']) => name),
+    ),
+  fill: (task, secrets) => ({
+    arguments: Object.fromEntries(
+      Object.entries(task.arguments).map(([name, text]) => [
+        name,
+        text.replace(REFERENCE, (_all, secret: string) =>
+          JSON.stringify(secrets.get(secret) ?? '').slice(1, -1),
+        ),
+      ]),
+    ),
+    missing: [],
+  }),
+}
