@@ -4,8 +4,13 @@ set -euo pipefail
 
 version=0.29.1
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-folder="$here/node_modules/.cache/atrium/openapi-python-client-$version"
+cache="$here/node_modules/.cache/atrium"
+folder="$cache/openapi-python-client-$version"
 
+mkdir -p "$cache"
+# A virtual environment cannot be moved into place once it is made: of two that run at once, one waits.
+exec 9>"$folder.lock"
+flock 9
 if [ ! -e "$folder/done" ]; then
   {
     rm -rf "$folder"

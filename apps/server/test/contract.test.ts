@@ -17,6 +17,7 @@ interface Operation {
 
 interface Document {
   readonly paths: Record<string, Record<string, Operation>>
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly components: Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>
 }
 
@@ -103,6 +104,11 @@ describe.each(['auth', 'portal', 'llm', 'agents', 'workflows'])('the contract of
         if ($ref === undefined) expect(description, operationId).not.toMatch(/^(Default Response)?$/)
       }
     }
+  })
+
+  it('describes each group of operations', () => {
+    const described = document.tags.filter(({ description }) => description !== '').map(({ name }) => name)
+    expect(new Set(described)).toEqual(new Set(operations.flatMap(({ tags = [] }) => tags)))
   })
 
   it('answers 414 for a part of a path that is too long', async () => {

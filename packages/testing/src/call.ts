@@ -35,6 +35,8 @@ interface Operation {
 
 /** Headers that an answer carries only where its contract says so. */
 const DECLARED_HEADERS = ['etag', 'location', 'retry-after', 'www-authenticate']
+/** Whatever a caller is refused for, what is left is told; contracts say so of successes and of 429. */
+const RATE_LIMIT_HEADERS = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']
 
 /** A step of a JSON pointer. */
 const step = (key: string): string => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))
@@ -113,7 +115,8 @@ class Contract {
     const name = isShared ? (found.$ref.split('/').at(-1) ?? '') : ''
     const declared = isShared ? (this.#document.components.responses[name] as Described) : found
     const names = Object.keys(declared.headers ?? {}).map((one) => one.toLowerCase())
-    const undeclared = DECLARED_HEADERS.find((one) => headers.has(one) && !names.includes(one))
+    const watched = [...DECLARED_HEADERS, ...(status < 400 || status === 429 ? RATE_LIMIT_HEADERS : [])]
+    const undeclared = watched.find((one) => headers.has(one) && !names.includes(one))
     if (undeclared !== undefined) return `the header ${undeclared} is not declared`
     const type = headers.get('content-type')?.split(';')[0]
     if (type === undefined || body === '') return undefined

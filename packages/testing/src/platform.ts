@@ -36,6 +36,18 @@ export function sharedTestPlatform(): Promise<TestPlatform> {
   return shared
 }
 
+/** What was free when it was looked for may be taken when the platform listens. */
+async function startOnFreePort(environment: Record<string, string>, logLines: string[] | undefined) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await platformFactory()({ ATRIUM_PORT: String(await freePort()), ...environment }, logLines)
+    } catch (error) {
+      const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      if (!isTaken || environment.ATRIUM_PORT !== undefined || attempt === 5) throw error
+    }
+  }
+}
+
 /**
  * A whole platform in this process, on a port and a database of its own (a clone of the template).
  * @param options.env more of the environment; with `DATABASE_URL` it joins that database as a second process would
@@ -47,19 +59,18 @@ export async function startTestPlatform(
   const joined = options.env?.DATABASE_URL
   const database = joined === undefined ? await cloneTemplate(inject('databaseAdminUrl')) : undefined
   const databaseUrl = joined ?? database?.url ?? ''
-  const [dataDir, port] = await Promise.all([mkdtemp(path.join(tmpdir(), 'atrium-test-')), freePort()])
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-test-'))
   const environment = {
     ATRIUM_LOG_LEVEL: 'silent',
     ATRIUM_SANDBOX: 'on',
     ATRIUM_PROBE_LOCAL_MODELS: 'false',
     ATRIUM_DATA_DIR: dataDir,
-    ATRIUM_PORT: String(port),
     ATRIUM_BACKGROUND_JOBS: 'false',
     DATABASE_URL: databaseUrl,
     ...TEST_CREDENTIALS,
     ...options.env,
   }
-  const running = await platformFactory()(environment, options.logLines)
+  const running = await startOnFreePort(environment, options.logLines)
   // Tests do to the database what the server may not.
   const ownerUrl = asOwner(inject('databaseAdminUrl'), databaseUrl)
   const pool = new pg.Pool({ connectionString: ownerUrl, max: 4 })

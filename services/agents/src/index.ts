@@ -24,6 +24,17 @@ import type { ModelCatalogue, SpaceDirectory } from './ports.ts'
 import type { AgentsTables } from './queries/tables.ts'
 import { agentsRoutes } from './routes/index.ts'
 
+/** How the reference groups the operations. */
+const TAGS = [
+  { name: 'Models', description: 'What agents and vector stores can be made with' },
+  { name: 'Agents', description: 'Instructions for a model, with its parameters' },
+  { name: 'Threads', description: 'Conversations with an agent' },
+  { name: 'Messages', description: 'What was said in a thread' },
+  { name: 'Vector stores', description: 'Tables of embeddings, with how they were made' },
+  { name: 'Embeddings', description: 'Vectors with their texts and metadata' },
+  { name: 'Search', description: 'By vector, by words or by both, and how well that works' },
+]
+
 export { agentsAccess } from './access.ts'
 export type { ModelCatalogue, ModelInfo, SpaceDirectory } from './ports.ts'
 export { agentsRestored } from './queries/upkeep.ts'
@@ -105,6 +116,7 @@ export async function createAgents(deps: AgentsDeps): Promise<Agents> {
         prefix: '/agents',
         title: 'Atrium agents',
         description: 'Agents, their threads and messages, vector stores and search.',
+        tags: TAGS,
         version: '1.1',
         formatError,
         errorBody: ErrorBody,

@@ -88,6 +88,15 @@ describe('a metadata filter', () => {
     expect((await query({ n: many })).body).toHaveLength(1)
   })
 
+  it('says where an operator stands', async () => {
+    const { status, body } = await query({ 'a.b': { $gt: 0 }, n: { '': 1, x$: 2 } })
+    expect([status, body.message]).toEqual([
+      400,
+      'body.metadata.a.b must be a value or an array of values, without operators like $gt',
+    ])
+    expect((await query({ n: { '': 1, x$: { $gt: 1 } } })).status).toBe(200)
+  })
+
   it.each([
     ['that is no object', [1]],
     ['that is text', 'n'],

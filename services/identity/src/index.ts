@@ -35,6 +35,21 @@ import { REVOKED_CHANNEL } from './queries/revoked-tokens.ts'
 import { KEYS_CHANNEL } from './queries/signing-keys.ts'
 import { identityDatabase } from './queries/tables.ts'
 
+/** How the reference groups the operations. */
+const TAGS = [
+  {
+    name: 'Machine tokens',
+    description: 'Client credentials: tokens, introspection, revocation, keys (RFC 6749, 7009, 7662, 8414)',
+  },
+  {
+    name: 'People’s tokens',
+    description: 'Authorization code with PKCE, refresh, user info and logout (OpenID Connect)',
+  },
+  { name: 'Pages', description: 'Where people sign in, choose passwords and accept invitations' },
+  { name: 'Sessions', description: 'Where a person is signed in' },
+  { name: 'Accounts', description: 'Who can sign in, for superusers' },
+]
+
 export { identityAccess } from './access.ts'
 export type { Account, Accounts } from './domain/accounts.ts'
 export type { Client, Clients, NewClient } from './domain/clients.ts'
@@ -206,6 +221,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
         title: 'Atrium identity',
         description:
           'Tokens for machines by client credentials and for people who sign in, and the keys that verify them.',
+        tags: TAGS,
         version: '1.0.0',
         formatError: oauthError,
         errorBody: OAuthError,

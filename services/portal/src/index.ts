@@ -26,6 +26,24 @@ import { selectGoneSpaces } from './queries/deleted-spaces.ts'
 import type { PortalTables, StatementRunner } from './queries/tables.ts'
 import { portalRoutes } from './routes/index.ts'
 
+/** How the reference groups the operations. */
+const TAGS = [
+  { name: 'Health', description: 'Whether the portal is there' },
+  { name: 'Permissions', description: 'What the caller may do' },
+  { name: 'Spaces', description: 'Tenants: everything else belongs to one' },
+  { name: 'Space users', description: 'Who works in a space, and as what' },
+  { name: 'Invitations', description: 'People who are asked to join a space' },
+  { name: 'API keys', description: 'Keys to the models, for a space’s applications' },
+  { name: 'Workspaces', description: 'Kubeflow workspaces of a space' },
+  { name: 'Data-hub links', description: 'Ties of a space to the company’s data hub' },
+  { name: 'Costs', description: 'What a space’s use costs' },
+  { name: 'Budgets', description: 'What a space and its keys may spend in a month' },
+  { name: 'Audit log', description: 'Who changed what' },
+  { name: 'Superusers', description: 'Who administers the whole platform' },
+  { name: 'Machine clients', description: 'Programs that sign in, and their roles in spaces' },
+  { name: 'Feature flags', description: 'Features that are on for the caller' },
+]
+
 export { portalAccess } from './access.ts'
 export type { LimitedKey } from './domain/api-key-directory.ts'
 export { auditLog } from './domain/audit.ts'
@@ -157,6 +175,7 @@ export async function createPortal(deps: PortalDeps): Promise<Portal> {
         prefix: '/portal',
         title: 'Atrium portal',
         description: 'Spaces, their users, API keys, permissions and costs.',
+        tags: TAGS,
         version: '1.0.0',
         formatError: ({ status, message }) => ({ error: { code: status, message } }),
         errorBody: ErrorBody,

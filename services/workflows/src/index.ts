@@ -15,6 +15,9 @@ import type { SpaceDirectory } from './ports.ts'
 import type { WorkflowsTables } from './queries/tables.ts'
 import { workflowsRoutes } from './routes/index.ts'
 
+/** How the reference groups the operations. */
+const TAGS = [{ name: 'Workflows', description: 'What is built, deployed and run under one name' }]
+
 export { workflowsAccess } from './access.ts'
 export type { SpaceDirectory } from './ports.ts'
 export { workflowsEnv, workflowsMigrations } from './setup.ts'
@@ -65,6 +68,7 @@ export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
         prefix: '/workflows',
         title: 'Atrium workflows',
         description: 'Workflows: versions, stages, configurations, secrets, triggers and runs.',
+        tags: TAGS,
         version: '1.0.0',
         formatError,
         errorBody: ErrorBody,

@@ -60,6 +60,16 @@ const MEANINGS: Readonly<Record<string, string>> = {
 const seconds = (description: string) => ({ schema: { type: 'integer', minimum: 0 }, description })
 const RETRY_AFTER = { 'Retry-After': seconds('Seconds to wait before the next try') }
 
+const RATE_LIMIT: Json = {
+  'RateLimit-Limit': { schema: { type: 'integer' }, description: 'Requests in a minute' },
+  'RateLimit-Remaining': { schema: { type: 'integer' }, description: 'Requests that are left' },
+  'RateLimit-Reset': seconds('Seconds until all are there again; where none is left, until the next'),
+}
+/** What operations that may refuse with 429 tell beforehand, where the operator set a limit. */
+const LEFT: Json = Object.fromEntries(
+  Object.keys(RATE_LIMIT).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+)
+
 /** Headers that come with a status, whichever operation answers it. */
 const HEADERS: Readonly<Record<string, Json>> = {
   303: { Location: { schema: { type: 'string' }, description: 'Where to go on' } },
@@ -71,9 +81,7 @@ const HEADERS: Readonly<Record<string, Json>> = {
   },
   429: {
     ...RETRY_AFTER,
-    'RateLimit-Limit': { schema: { type: 'integer' }, description: 'Requests in a minute' },
-    'RateLimit-Remaining': { schema: { type: 'integer' }, description: 'Requests that are left' },
-    'RateLimit-Reset': seconds('Seconds until another request is let in'),
+    ...LEFT,
   },
   503: RETRY_AFTER,
 }
@@ -161,9 +169,8 @@ const nameOf = (status: string): string =>
 /**
  * Finishes the document of a service: schemas, answers and parameters that have a name stand once, below `components`;
  * every answer is described in words, with its headers; bodies that may be absent are not required.
- * @param common statuses that any operation may answer, which the tests of a service show once (`x-common`)
  */
-export function finishDocument<D extends OpenApiDocument>(document: D, common: ReadonlySet<number>): D {
+export function finishDocument<D extends OpenApiDocument>(document: D): D {
   const schemas = new Schemas()
   const answers: Record<string, Json> = {}
   for (const operations of Object.values(document.paths ?? {})) {
@@ -178,7 +185,9 @@ export function finishDocument<D extends OpenApiDocument>(document: D, common: R
       }
       for (const [status, response] of Object.entries(operation.responses)) {
         if ('$ref' in response) continue
-        operation.responses[status] = shared(finishAnswer(status, response, schemas), status, answers, common)
+        if (Number(status) < 400 && operation.responses['429'] !== undefined)
+          response.headers = { ...response.headers, ...LEFT }
+        operation.responses[status] = shared(finishAnswer(status, response, schemas), status, answers)
       }
     }
   }
@@ -198,6 +207,7 @@ export function finishDocument<D extends OpenApiDocument>(document: D, common: R
     schemas: sorted({ ...document.components?.schemas, ...schemas.known }),
     responses: sorted(answers),
     parameters: { IfMatch: IF_MATCH },
+    headers: RATE_LIMIT,
   }
   return document
 }
@@ -237,13 +247,11 @@ function shared(
   response: Response,
   status: string,
   answers: Record<string, Json>,
-  common: ReadonlySet<number>,
 ): Response | { $ref: string } {
   if (Number(status) < 400 || response.description !== MEANINGS[status]) return response
   const name = nameOf(status)
-  const answer = { ...response, ...(common.has(Number(status)) ? { 'x-common': true } : {}) }
-  answers[name] ??= answer
-  return isDeepStrictEqual(answers[name], answer) ? { $ref: `#/components/responses/${name}` } : response
+  answers[name] ??= { ...response }
+  return isDeepStrictEqual(answers[name], response) ? { $ref: `#/components/responses/${name}` } : response
 }
 
 /** OpenAPI 3.1 knows a stream as one text. */

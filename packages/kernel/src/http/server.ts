@@ -150,8 +150,10 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   readJsonBodies(app, parseJson)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id)
-    if (request.raw.url?.includes('%00') === true) {
-      done(invalidInput('The address', 'must not contain the NUL character (%00)'))
+    // What asks for no query reads none.
+    const isRead = request.routeOptions.schema?.querystring !== undefined
+    if (isRead && request.url.split('?', 2)[1]?.includes('%00') === true) {
+      done(invalidInput('query', 'must not contain the NUL character (%00)'))
       return
     }
     done()

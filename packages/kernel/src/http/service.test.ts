@@ -55,6 +55,8 @@ beforeAll(async () => {
       scope.get('/v1/things/:id', { config: { operationId: 'getThing' } }, (request) => ({
         id: (request.params as { id: string }).id,
       }))
+      const Sort = Type.Object({ by: Type.Optional(Type.String()) })
+      scope.get('/v1/sorted', { config: { operationId: 'd' }, schema: { querystring: Sort } }, () => ({}))
       scope.delete('/v1/things/:id', { config: { operationId: 'deleteThing' } }, (request) => ({
         body: request.body ?? null,
       }))
@@ -234,7 +236,15 @@ describe('a mounted service', () => {
       'DELETE, GET, HEAD, OPTIONS',
       'method_not_allowed',
     ])
-    expect((await call('GET', '/things/v1/things/%00')).status).toBe(400)
+    expect((await call('GET', '/things/v1/things/%00')).body.oops).toMatchObject({
+      status: 404,
+      code: 'route_not_found',
+    })
+    expect((await call('GET', '/things/v1/things/7?any=%00')).status).toBe(200)
+    expect((await call('GET', '/things/v1/sorted?by=%00')).body.oops).toMatchObject({
+      status: 400,
+      field: 'query',
+    })
     expect((await call('GET', '/things/v1/things/%zz')).status).toBe(400)
   })
 

@@ -147,7 +147,6 @@ export async function mountService(app: HttpServer, options: ServiceOptions): Pr
 const COMMON_TO_ALL = [500]
 const COMMON_TO_GUARDED = [429, 503]
 const COMMON_TO_PARAMETERS = [414]
-const COMMON: ReadonlySet<number> = new Set([...COMMON_TO_ALL, ...COMMON_TO_GUARDED, ...COMMON_TO_PARAMETERS])
 
 /** Every route is an operation with a name: OpenAPI, the access table and the tests know it by that. */
 function describeOperation(route: RouteOptions, errorBody: TSchema): void {
@@ -187,7 +186,7 @@ async function describe(scope: ServiceScope, options: ServiceOptions): Promise<v
     },
     transformObject: (document) => {
       const openapi = 'openapiObject' in document ? document.openapiObject : document.swaggerObject
-      finishDocument(openapi as OpenApiDocument, COMMON)
+      finishDocument(openapi as OpenApiDocument)
       return openapi
     },
   })

@@ -40,6 +40,8 @@ export function answerUnknownRoutes(scope: HttpServer, prefix: string): void {
   scope.addHook('onRequest', (request, _reply, done) => {
     const path = request.url.split('?')[0] ?? ''
     if (request.is404) return done(errorOf(request.method, path, find(path)))
+    // PostgreSQL's text holds no U+0000, so nothing has such a name.
+    if (path.includes('%00')) return done(errorOf(request.method, path, undefined))
     if (!NAMES_ACTION.test(path)) return done()
     // The router takes `7:rotate` for an id where the action has no such method.
     const found = find(path)

@@ -63,7 +63,13 @@ export const MetadataQuery = named(
     metadata: Type.Optional(
       Type.Unsafe<JsonObject>({
         type: 'object',
-        additionalProperties: true,
+        // Operators would find nothing, in silence.
+        additionalProperties: {
+          propertyNames: {
+            pattern: '^[^$]|^$',
+            'x-must': 'be a value or an array of values, without operators like $gt',
+          },
+        },
         maxProperties: 64,
         description:
           'All keys must match: a scalar exactly, an array by any of its values. Nested keys by dotted path.',

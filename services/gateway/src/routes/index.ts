@@ -13,6 +13,13 @@ import { createKeyGuard, demandBudget } from './key-guard.ts'
 import { modelRoutes } from './models.ts'
 import { keepRawBodies } from './request-body.ts'
 
+/** How the reference groups the operations. */
+const TAGS = [
+  { name: 'Models', description: 'What the region offers' },
+  { name: 'Chat', description: 'Completions of conversations, whole and streamed' },
+  { name: 'Embeddings', description: 'Vectors of texts' },
+]
+
 /** Route options that let API keys in and count their calls against the key's limit. */
 export type RouteGuards = (operation: keyof typeof gatewayAccess) => {
   readonly config: FastifyContextConfig
@@ -42,6 +49,7 @@ export async function mountRegion(
     prefix,
     title,
     description: `${where}: one OpenAI-compatible interface to every model that the company has contracted.`,
+    tags: TAGS,
     version: '1.0.0',
     formatError,
     errorBody: GatewayError,
