@@ -12,6 +12,8 @@ shift 4
 trap : TERM INT HUP
 "$@" &
 child=$!
+# What this shell itself says about the end of the program is not the program's.
+exec 2>/dev/null
 while :; do
   wait "$child"
   code=$?
