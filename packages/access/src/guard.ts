@@ -105,6 +105,7 @@ function tenantOf(caller: Principal, request: FastifyRequest): string {
 /**
  * Guards for the operations of one table. A route spreads `guard('updateSpace')` into its options; the
  * space of the decision is the path parameter `spaceId`, the person that of `userId`.
+ * @throws Error from the guard, while routes are made, when the table has no row for the operation
  */
 export function createGuard<T extends AccessTable>(
   table: T,
@@ -113,7 +114,8 @@ export function createGuard<T extends AccessTable>(
 ): Guard<Extract<keyof T, string>> {
   return (operation) => {
     const rule = table[operation]
-    if (rule === undefined || rule === 'public') {
+    if (rule === undefined) throw new Error(`the operation ${operation} has no row in the access table`)
+    if (rule === 'public') {
       return { config: { operationId: operation, public: true }, onRequest: async () => {} }
     }
     return {
