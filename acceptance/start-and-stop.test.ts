@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -117,6 +117,22 @@ describe('atrium up', () => {
     const printed = await start()
     expect(printed).not.toContain('client secret')
     expect(await spaceIds(await token())).toEqual(acknowledged)
+  })
+
+  it('starts on a copy of the data folder that was made while it was stopped', async () => {
+    const bearer = await token()
+    await stopProcess(running, 'SIGTERM')
+    const original = dataDir
+    dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-copy-'))
+    // With owners and modes, as PostgreSQL wants its files.
+    execFileSync('cp', ['-a', `${original}/.`, dataDir])
+    await start()
+    // The token of before is good: keys and database came along, and fit each other.
+    expect(await spaceIds(bearer)).toEqual(acknowledged)
+    await stopProcess(running, 'SIGTERM')
+    await rm(dataDir, { recursive: true })
+    dataDir = original
+    await start()
   })
 
   it('loses nothing that was acknowledged when the whole process tree is killed', async () => {

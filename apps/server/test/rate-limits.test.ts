@@ -1,4 +1,4 @@
-import { type Answer, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { type Answer, freePort, startTestPlatform, type TestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const TOKEN = '/auth/oauth2/realms/root/realms/machine2machine/access_token'
@@ -172,7 +172,13 @@ describe('rate limits of identity', () => {
 
 describe('when the buckets cannot be asked', () => {
   it('a process counts alone', async () => {
-    await using platform = await startTestPlatform({ env })
+    const port = await freePort()
+    await using platform = await startTestPlatform({ env: { ...env, ATRIUM_METRICS_PORT: String(port) } })
+    const failures = async (): Promise<number> => {
+      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+      return Number(/^atrium_rate_limit_failures_total\{service="portal"\} (\d+)/m.exec(text)?.[1])
+    }
+    expect(await failures()).toBe(0)
     const token = await platform.userToken({ qxId: 'qx-limited' })
     await platform.pool.query('ALTER SCHEMA access RENAME TO away')
     const ask = async (): Promise<number> =>
@@ -181,5 +187,6 @@ describe('when the buckets cannot be asked', () => {
     while (statuses.length < 3 * BURST && !statuses.includes(429)) statuses.push(await ask())
     expect(statuses.slice(0, BURST)).toEqual(Array(BURST).fill(200))
     await expect.poll(ask, { timeout: 10_000 }).toBe(429)
+    expect(await failures()).toBeGreaterThan(0)
   })
 })

@@ -75,6 +75,8 @@ export async function startIdentityServer(databaseUrl: string, options: Identity
   closers.add('folder', () => rm(dataDir, { recursive: true }))
   const pool = createPool(databaseUrl, { max: 4, applicationName: 'identity', log })
   closers.add('pool', () => pool.end())
+  let uses = 0
+  pool.on('acquire', () => void uses++)
   const notifications = createNotifications({ url: databaseUrl, log })
   closers.add('notifications', () => notifications.close())
   const metrics = createMetrics({ processMetrics: false })
@@ -122,6 +124,8 @@ export async function startIdentityServer(databaseUrl: string, options: Identity
       metrics,
       lines,
       entries,
+      /** How often a connection was taken from the pool: at least once a statement or transaction. */
+      databaseUses: () => uses,
       call,
       postForm,
       /** A token by form credentials. */

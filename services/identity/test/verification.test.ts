@@ -239,6 +239,29 @@ describe('a token that was good', () => {
     expect(await codeOf(token)).toBe('401 token_expired')
   })
 
+  test('asks the database once each 0.8 s and caller, however many tokens and uses there are', async () => {
+    const { clientId, secret } = await server.identity.clients.create({ name: 'Busy', status: 'Active' })
+    const mint = (): Promise<string> => server.identity.mintUserToken({ qxId: 'qx-busy' })
+    const ofPerson = await Promise.all(Array.from({ length: 20 }, mint))
+    const ofClient = await Promise.all(Array.from({ length: 20 }, () => server.token(clientId, secret)))
+    for (const tokens of [ofPerson, ofClient]) {
+      for (const token of tokens) expect(await codeOf(token)).toBe('accepted')
+      const [begun, before] = [performance.now(), server.databaseUses()]
+      for (let n = 0; n < 20_000; n++) await server.identity.verifyToken(tokens[n % tokens.length] ?? '')
+      const most = 2 + (performance.now() - begun) / 800
+      expect(server.databaseUses() - before).toBeLessThanOrEqual(most)
+    }
+  })
+
+  test('ends when the public address changes, which names issuer and audience', async () => {
+    const token = await signed({})
+    expect(await codeOf(token)).toBe('accepted')
+    await using moved = await startIdentityServer(database.url)
+    await expect(moved.identity.verifyToken(token)).rejects.toMatchObject({ status: 401 })
+    const again = await moved.identity.mintUserToken({ qxId: 'qx1' })
+    await expect(moved.identity.verifyToken(again)).resolves.toMatchObject({ qxId: 'qx1' })
+  })
+
   test('stops working within a second of its client’s end, in every process', async () => {
     await using second = await startIdentityServer(database.url, { publicUrl: server.url })
     for (const end of ['disable', 'remove'] as const) {

@@ -296,6 +296,33 @@ describe('a mounted service', () => {
   })
 })
 
+it('a route without a name, which no access table knows, is not mounted', async () => {
+  const log = createLogger({ level: 'silent' })
+  const lonely = await createHttpServer({
+    log,
+    metrics: createMetrics({ processMetrics: false }),
+    corsOrigins: [],
+    bodyLimit: 1024,
+    trustedProxies: [],
+    https: false,
+  })
+  const mounted = mountService(lonely, {
+    prefix: '/nameless',
+    title: 'Nameless',
+    description: 'For this test',
+    version: '1.0.0',
+    formatError: ({ message }) => ({ message }),
+    errorBody: named('Failure', Type.Object({ message: Type.String() })),
+    routes: (scope) => {
+      scope.get('/v1/open', () => ({}))
+    },
+  })
+  await expect(mounted.then(() => lonely.ready())).rejects.toThrow(
+    'GET /nameless/v1/open has no config.operationId',
+  )
+  await lonely.close()
+})
+
 describe('the log', () => {
   it('never holds credentials', () => {
     const seen: string[] = []
