@@ -16,7 +16,11 @@ import type { WorkflowsTables } from './queries/tables.ts'
 import { workflowsRoutes } from './routes/index.ts'
 
 /** How the reference groups the operations. */
-const TAGS = [{ name: 'Workflows', description: 'What is built, deployed and run under one name' }]
+const TAGS = [
+  { name: 'Workflows', description: 'What is built, deployed and run under one name' },
+  { name: 'Versions', description: 'A workflow as it was at one time, validated, and never changed after' },
+  { name: 'Task templates', description: 'What a task of a workflow can be made of' },
+]
 
 export { workflowsAccess } from './access.ts'
 export type { SpaceDirectory } from './ports.ts'
