@@ -8,6 +8,7 @@ import { envDocs } from '@atrium/kernel/config'
 import { portalAccess } from '@atrium/portal'
 import { workflowsAccess } from '@atrium/workflows'
 import { environment } from '../apps/server/src/config.ts'
+import { faultsOfRecords } from './record-faults.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
 const NOTE = '<!-- Written by `npm run docs` from the code; edit that instead. -->'
@@ -87,5 +88,10 @@ for (const [file, render] of PAGES) {
 }
 if (stale.length > 0) {
   process.stderr.write(`${stale.join(', ')} no longer fit the code: run npm run docs\n`)
+  process.exitCode = 1
+}
+const faults = await faultsOfRecords(root)
+if (faults.length > 0) {
+  process.stderr.write(`${faults.join('\n')}\n`)
   process.exitCode = 1
 }
