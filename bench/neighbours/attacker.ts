@@ -10,26 +10,37 @@ export interface AttackerOptions {
   readonly connections: number
   readonly calls: readonly Call[]
   readonly unread?: boolean
+  /** Calls a second, all connections together; as fast as they are answered by default. */
+  readonly perSecond?: number
 }
 
-const { port, connections, calls, unread } = ((await once(process, 'message')) as [AttackerOptions])[0]
+const { port, connections, calls, unread, perSecond } = (
+  (await once(process, 'message')) as [AttackerOptions]
+)[0]
 const statuses: Record<string, number> = {}
+let answers = 0
 const bodies = calls.map(({ body }) => bytesOf(body))
 
-function ask({ method, path, headers }: Call): void {
-  const lines = Object.entries({ host: `127.0.0.1:${port}`, ...headers }).map(
+function ask({ method, path, headers, body }: Call): void {
+  const bytes = bytesOf(body)
+  const length = bytes === undefined ? {} : { 'content-length': String(bytes.length) }
+  const lines = Object.entries({ host: `127.0.0.1:${port}`, ...headers, ...length }).map(
     ([name, value]) => `${name}: ${value}`,
   )
   const socket = connect({ port, host: '127.0.0.1' })
   socket.on('error', () => {})
   socket.pause()
   socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+  if (bytes !== undefined) socket.write(bytes)
   statuses.unread = (statuses.unread ?? 0) + 1
 }
 
 async function flood(nth: number): Promise<void> {
   const client = clientOf(port, 1)
+  const everyMs = perSecond === undefined ? 0 : (1000 * connections) / perSecond
+  await delay((everyMs * nth) / connections)
   for (let i = nth; ; i++) {
+    const began = performance.now()
     const at = i % calls.length
     const call = calls[at]
     if (call === undefined) return
@@ -38,6 +49,9 @@ async function flood(nth: number): Promise<void> {
       return 'broken'
     })
     statuses[status] = (statuses[status] ?? 0) + 1
+    if (++answers === 1) process.send?.('answered')
+    const left = everyMs - (performance.now() - began)
+    if (left > 0) await delay(left)
   }
 }
 

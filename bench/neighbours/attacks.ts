@@ -23,8 +23,8 @@ const send = (token: string, method: string, path: string, body: Call['body']): 
   ...(body === undefined ? {} : { body }),
 })
 
-const chat = (stream: boolean, content: string): string =>
-  JSON.stringify({ model: 'gpt-4o', stream, messages: [{ role: 'user', content }] })
+const chat = (stream: boolean, content: string, more: object = {}): string =>
+  JSON.stringify({ model: 'gpt-4o', stream, messages: [{ role: 'user', content }], ...more })
 
 /** What the neighbour does all day. */
 export const plainCalls = (tenant: Tenant): Readonly<Record<Service, Call>> => ({
@@ -83,6 +83,13 @@ export function attacksOf(tenant: Tenant, userToken: string): readonly Attack[] 
       name: '200 streams',
       connections: 200,
       calls: [send(key, 'POST', '/llm/v1/chat/completions', chat(true, words(2000)))],
+    },
+    {
+      service: 'gateway',
+      name: '200 streams of 4 MB, never read',
+      connections: 200,
+      unread: true,
+      calls: [send(key, 'POST', '/llm/v1/chat/completions', chat(true, words(200), { n: 128 }))],
     },
     {
       service: 'gateway',

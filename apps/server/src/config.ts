@@ -70,6 +70,10 @@ const platformEnv = {
   ),
   ATRIUM_CORS_ORIGINS: variable.list('Origins whose browsers may call, by comma; none by default'),
   ATRIUM_BODY_LIMIT: variable.integer('Largest JSON body in bytes', { fallback: 1_048_576, minimum: 1024 }),
+  ATRIUM_WAITING_REQUESTS: variable.integer(
+    'Requests of one tenant that may wait in this process for their turn to begin; one more gets 503',
+    { fallback: 1000, minimum: 1, maximum: 100_000 },
+  ),
   ATRIUM_TRUSTED_PROXIES: variable.list(
     'Addresses or networks of proxies whose X-Forwarded-* headers count, by comma',
   ),

@@ -43,6 +43,7 @@ async function createServer(
     metrics: deps.metrics,
     corsOrigins: config.platform.ATRIUM_CORS_ORIGINS,
     bodyLimit: config.platform.ATRIUM_BODY_LIMIT,
+    waitingRequests: config.platform.ATRIUM_WAITING_REQUESTS,
     trustedProxies: config.platform.ATRIUM_TRUSTED_PROXIES,
     https: config.publicUrl.startsWith('https:'),
   })

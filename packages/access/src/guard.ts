@@ -126,7 +126,8 @@ export function createGuard<T extends AccessTable>(
         const asked = limits.admit(caller, request, reply)
         if (asked !== undefined) await asked
         await decide(rule, caller, request, deps.directory)
-        workFor(tenantOf(caller, request))
+        const turn = workFor(tenantOf(caller, request))
+        if (turn !== undefined) await turn
       },
     }
   }

@@ -76,6 +76,15 @@ export const unavailable = (cause?: unknown): AppError =>
     headers: { 'retry-after': RETRY_SECONDS },
   })
 
+/** 503: more requests wait for their turn than may. */
+export const tooBusy = (): AppError =>
+  new AppError(503, 'too_busy', 'Too many requests wait for their turn; send fewer at once', {
+    headers: { 'retry-after': '1' },
+  })
+
+/** 499, which nobody sees: the caller hung up. */
+export const callerGone = (): AppError => new AppError(499, 'caller_gone', 'The caller hung up')
+
 /** Whether an error says that the database does not answer, and nothing about what it was asked. */
 export const isUnavailable = (error: unknown): error is AppError =>
   error instanceof AppError && error.code === 'unavailable'

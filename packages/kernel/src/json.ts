@@ -24,6 +24,9 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 const maySetPrototypes = (body: Buffer): boolean =>
   body.includes('__proto__') || body.includes('constructor') || body.includes('\\u')
 
+/** Deepest nesting of a body. */
+export const JSON_DEPTH = 64
+
 /** Path of the first string (or key) that holds U+0000, which PostgreSQL's text cannot store. */
 function findNul(value: unknown, path: string): string | undefined {
   if (typeof value === 'string') return value.includes('\0') ? path : undefined
@@ -39,11 +42,11 @@ function findNul(value: unknown, path: string): string | undefined {
 
 /**
  * Parses a request body. `__proto__` and `constructor.prototype` keys are dropped.
- * @param limits.depth deepest nesting allowed (64)
+ * @param limits.depth deepest nesting allowed (JSON_DEPTH)
  * @throws AppError 400 when it is not JSON, nests too deep, or holds a NUL character
  */
 export function parseJson(body: Buffer, limits: { depth?: number } = {}): unknown {
-  const limit = limits.depth ?? 64
+  const limit = limits.depth ?? JSON_DEPTH
   let value: unknown
   try {
     const text = body.toString('utf8')

@@ -1,12 +1,17 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 
+interface WaitingRoom {
+  readonly most: number
+  readonly refusal: () => Error
+}
+
 /** Lets so many pieces of work run at once; the rest wait in the order in which they came. */
 export class Semaphore {
   readonly #limit: LimitFunction
-  readonly #waiting: { readonly most: number; readonly refusal: () => Error } | undefined
+  readonly #waiting: WaitingRoom | undefined
 
   /** @param waiting how many may wait, and what `run` throws when one more comes; by default any number waits */
-  constructor(atOnce: number, waiting?: { most: number; refusal: () => Error }) {
+  constructor(atOnce: number, waiting?: WaitingRoom) {
     this.#limit = pLimit(atOnce)
     this.#waiting = waiting
   }
@@ -32,12 +37,12 @@ export class Semaphore {
 
 /** A semaphore for each of many, such as spaces, as long as it has work: the work of one waits for no other's. */
 export class KeyedSemaphore {
-  readonly #atOnce: number
+  readonly #make: () => Semaphore
   readonly #semaphores = new Map<string, Semaphore>()
 
-  /** @param atOnce for each of them */
-  constructor(atOnce: number) {
-    this.#atOnce = atOnce
+  /** Both for each of them; see Semaphore. */
+  constructor(atOnce: number, waiting?: WaitingRoom) {
+    this.#make = () => new Semaphore(atOnce, waiting)
   }
 
   /** How many have work. */
@@ -46,7 +51,7 @@ export class KeyedSemaphore {
   }
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const semaphore = this.#semaphores.get(key) ?? new Semaphore(this.#atOnce)
+    const semaphore = this.#semaphores.get(key) ?? this.#make()
     this.#semaphores.set(key, semaphore)
     try {
       return await semaphore.run(work)

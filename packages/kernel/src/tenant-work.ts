@@ -1,4 +1,25 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { callerGone } from './errors.ts'
+import { KeyedSemaphore } from './semaphore.ts'
+import { Turns, type WaitingRoom } from './turns.ts'
+
+/** Requests that begin in a round of the event loop: few enough that nobody notices them, enough to fill it. */
+const REQUESTS_A_ROUND = 8
+/** Large pieces of work, such as parsing a body of a megabyte: each takes milliseconds. */
+const PIECES_A_ROUND = 1
+/** Large reads of the database that a tenant has under way. */
+const READS_AT_ONCE = 1
+
+/** How the tenants of a process take turns. */
+export class TenantTurns {
+  readonly requests: Turns
+  readonly pieces = new Turns(PIECES_A_ROUND)
+  readonly reads = new KeyedSemaphore(READS_AT_ONCE)
+
+  constructor(room: WaitingRoom) {
+    this.requests = new Turns(REQUESTS_A_ROUND, room)
+  }
+}
 
 /** One request, and for whom it works; what is asked of the database on its way is counted as theirs. */
 export interface TenantWork {
@@ -8,14 +29,28 @@ export interface TenantWork {
   held: number
   /** It was answered; what it set off goes on for everybody. */
   isOver: boolean
+  readonly turns: TenantTurns
+  /** Calls back when the caller hangs up. */
+  readonly onGone: (leave: () => void) => void
 }
 
 const works = new AsyncLocalStorage<TenantWork>()
+const ofRequests = new WeakMap<object, TenantWork>()
 
-export const newTenantWork = (): TenantWork => ({ tenant: undefined, held: 0, isOver: false })
+export function newTenantWork(
+  request: object,
+  { turns, onGone }: Pick<TenantWork, 'turns' | 'onGone'>,
+): TenantWork {
+  const work: TenantWork = { tenant: undefined, held: 0, isOver: false, turns, onGone }
+  ofRequests.set(request, work)
+  return work
+}
+
+/** What a request works for, also where nothing tells that something belongs to it. */
+export const workOf = (request: object): TenantWork | undefined => ofRequests.get(request)
 
 /** Everything that `run` sets off belongs to this work. */
-export const runAsWork = (work: TenantWork, run: () => void): void => works.run(work, run)
+export const runAsWork = <T>(work: TenantWork, run: () => T): T => works.run(work, run)
 
 /** The request that is worked on, when its tenant is known. */
 export function workUnderWay(): TenantWork | undefined {
@@ -23,8 +58,32 @@ export function workUnderWay(): TenantWork | undefined {
   return work?.tenant === undefined || work.isOver ? undefined : work
 }
 
-/** From here on, the request works for this tenant: a space, or a caller where no space is meant. */
-export function workFor(tenant: string): void {
+/**
+ * From here on, the request works for this tenant: a space, or a caller where no space is meant.
+ * @returns undefined when it may go on at once, else what resolves when it is its turn
+ * @throws AppError 503 when too many requests wait, 499 when the caller hangs up meanwhile
+ */
+export function workFor(tenant: string): Promise<void> | undefined {
   const work = works.getStore()
-  if (work !== undefined) work.tenant = tenant
+  if (work === undefined) return undefined
+  work.tenant = tenant
+  const turn = work.turns.requests.take(tenant, work.onGone)
+  return turn === undefined ? undefined : whenItComes(turn)
+}
+
+async function whenItComes(turn: Promise<boolean>): Promise<void> {
+  if (!(await turn)) throw callerGone()
+}
+
+/**
+ * Waits for a tenant's turn to do a piece of work that takes milliseconds.
+ * @returns undefined when it may be done at once
+ */
+export function turnForPiece(work = workUnderWay()): Promise<unknown> | undefined {
+  return work?.turns.pieces.take(work.tenant ?? '')
+}
+
+/** Reads much of the database: a tenant's large reads wait for each other. */
+export async function readLarge<T>(read: () => Promise<T>, work = workUnderWay()): Promise<T> {
+  return work?.tenant === undefined ? read() : work.turns.reads.run(work.tenant, read)
 }

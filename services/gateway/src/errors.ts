@@ -79,8 +79,7 @@ export const backendAnswerInvalid = (backend: string, reason: string): AppError 
 export const backendTimeout = (backend: string, cause?: unknown): AppError =>
   new AppError(504, 'backend_timeout', `The backend ${backend} did not answer in time`, { cause })
 
-/** The caller went away; nobody reads this. */
-export const callerGone = (): AppError => new AppError(499, 'caller_gone', 'The caller hung up')
+export { callerGone } from '@atrium/kernel/errors'
 
 /** 429 in OpenAI's words for it. Trying again does not help, and its clients heed the header that says so. */
 export const budgetUsedUp = (whose: 'key' | 'space'): AppError =>

@@ -126,6 +126,10 @@ export const oauthError = ({
   code,
   message,
 }: ErrorView): { error: string; error_description: string } => ({
-  error: KEPT_CODES.has(code) ? code : code === 'unavailable' ? UNAVAILABLE : (OAUTH_CODES[status] ?? code),
+  error: KEPT_CODES.has(code)
+    ? code
+    : code === 'unavailable' || code === 'too_busy'
+      ? UNAVAILABLE
+      : (OAUTH_CODES[status] ?? code),
   error_description: message,
 })

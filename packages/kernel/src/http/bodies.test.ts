@@ -2,10 +2,12 @@ import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import Fastify from 'fastify'
+import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AppError } from '../errors.ts'
+import { createLogger } from '../log.ts'
 import { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './bodies.ts'
-import type { HttpServer } from './server.ts'
+import { createHttpServer, type HttpServer } from './server.ts'
 
 const LIMIT = 300_000
 /** Counts what is lent. */
@@ -113,7 +115,14 @@ it('gives its memory back when the client goes away', async () => {
 
 describe('large bodies that come at once', () => {
   it('are parsed one a round of the event loop', async () => {
-    const server = Fastify() as unknown as HttpServer
+    const server = await createHttpServer({
+      log: createLogger({ level: 'silent' }),
+      metrics: new Registry(),
+      corsOrigins: [],
+      bodyLimit: 200_000,
+      trustedProxies: [],
+      https: false,
+    })
     let round = 0
     let isOver = false
     const count = (): void => {

@@ -1,52 +1,117 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
+import { parseJson } from '../json.ts'
+import { parseJsonInPieces } from '../json-pieces.ts'
 import { release } from '../memory.ts'
+import { turnForPiece, workOf } from '../tenant-work.ts'
 import type { HttpServer } from './server.ts'
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/
+
+type Done = (error: Error | null, value?: unknown) => void
+
+/** Reads what the bytes of a body mean; `pause` lets others go on between two pieces of a long one. */
+export type ReadBytes = (body: Buffer, pause: () => Promise<unknown> | undefined) => unknown
+
+/** Up to here, reading and parsing take no time that anybody notices; larger bodies are parsed in turn. */
+const LARGE_BYTES = 65_536
+/** Larger ones are parsed in pieces. */
+const HUGE_BYTES = 1_048_576
 
 /**
  * Makes JSON the only body that a scope takes, replacing what it took before. Absent bodies (also with a JSON
  * content type, as many clients send on DELETE) read as undefined.
  * @param read what a handler gets for the bytes that came; may throw AppError
  */
-export function readJsonBodies(scope: HttpServer, read: (body: Buffer) => unknown): void {
+export function readJsonBodies(scope: HttpServer, read: ReadBytes): void {
   scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser(
-    JSON_TYPE,
-    { parseAs: 'buffer' },
-    (_request: FastifyRequest, body: Buffer, done: (error: Error | null, value?: unknown) => void) => {
-      const parse = (): void => {
-        try {
-          done(null, body.length === 0 ? undefined : read(body))
-        } catch (error) {
-          done(error as Error)
-        }
-      }
-      if (body.length < LARGE_BYTES) parse()
-      else inTurn(parse)
-    },
-  )
+  scope.addContentTypeParser(JSON_TYPE, (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
+    const limit = request.routeOptions.bodyLimit ?? scope.initialConfig.bodyLimit ?? LARGE_BYTES
+    if (Number(payload.headers['content-length']) > LARGE_BYTES) {
+      readLargeBody(request, payload, limit, read).then((value) => done(null, value), done)
+    } else collect(payload, limit, (error, body) => parse(request, body, read, error, done))
+  })
   refuseOtherTypes(scope)
 }
 
-/** Parsing less takes no time that anybody notices. */
-const LARGE_BYTES = 65_536
-
-/** Large bodies wait for each other, one a round of the event loop: small requests of others come in between. */
-const waiting: (() => void)[] = []
-
-function inTurn(parse: () => void): void {
-  waiting.push(parse)
-  if (waiting.length === 1) setImmediate(parseNext)
+function parse(
+  request: FastifyRequest,
+  body: Buffer,
+  read: ReadBytes,
+  error: Error | null,
+  done: Done,
+): void {
+  if (error !== null || body.length === 0) {
+    done(error, undefined)
+    return
+  }
+  if (body.length > LARGE_BYTES) {
+    parseInTurn(request, body, read).then((value) => done(null, value), done)
+    return
+  }
+  try {
+    done(
+      null,
+      read(body, () => undefined),
+    )
+  } catch (refusal) {
+    done(refusal as Error)
+  }
 }
 
-function parseNext(): void {
-  const parse = waiting.shift()
-  if (waiting.length > 0) setImmediate(parseNext)
-  parse?.()
+async function readLargeBody(
+  request: FastifyRequest,
+  payload: IncomingMessage,
+  limit: number,
+  read: ReadBytes,
+): Promise<unknown> {
+  const body = await readBody(payload, limit, OWN_MEMORY)
+  return body === undefined ? undefined : parseInTurn(request, body, read)
 }
+
+async function parseInTurn(request: FastifyRequest, body: Buffer, read: ReadBytes): Promise<unknown> {
+  const pause = () => turnForPiece(workOf(request))
+  await pause()
+  return read(body, pause)
+}
+
+/** Reads JSON, and frees the bytes of a large body; a huge one piece by piece. */
+export const readJson: ReadBytes = (body, pause) => {
+  if (body.length <= LARGE_BYTES) return parseJson(body)
+  if (body.length > HUGE_BYTES) return parseJsonInPieces(body, pause).finally(() => release(body))
+  try {
+    return parseJson(body)
+  } finally {
+    release(body)
+  }
+}
+
+/** The bytes of a small body, or of one that does not say how long it is. */
+function collect(
+  payload: IncomingMessage,
+  limit: number,
+  done: (error: Error | null, body: Buffer) => void,
+): void {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const stop = (error: Error | null): void => {
+    payload.off('data', onData).off('end', onEnd).off('error', onError)
+    if (error !== null) payload.on('error', () => {}).resume()
+    const [only = EMPTY, ...more] = chunks
+    done(error, error !== null || more.length === 0 ? only : Buffer.concat(chunks, bytes))
+  }
+  const onData = (chunk: Buffer): void => {
+    bytes += chunk.length
+    if (bytes > limit) stop(tooLarge(limit))
+    else chunks.push(chunk)
+  }
+  const onEnd = (): void => stop(null)
+  const onError = (cause: Error): void => stop(brokenOff(cause))
+  payload.on('data', onData).on('end', onEnd).on('error', onError)
+}
+
+const EMPTY = Buffer.alloc(0)
 
 /** Memory for bodies of megabytes. */
 export interface BodyMemory {
@@ -54,6 +119,12 @@ export interface BodyMemory {
   take(bytes: number): Buffer
   /** Takes memory back that nobody reads any more. */
   giveBack(bytes: Uint8Array): void
+}
+
+/** Memory of each body's own: what nobody has written to takes none. */
+const OWN_MEMORY: BodyMemory = {
+  take: (bytes) => Buffer.allocUnsafeSlow(bytes),
+  giveBack: release,
 }
 
 /** Makes JSON the only body that a scope takes, and leaves it unread: its handlers call `readBody`. */
@@ -82,6 +153,9 @@ function refuseOtherTypes(scope: HttpServer): void {
 const tooLarge = (limit: number): AppError =>
   new AppError(413, 'body_too_large', `The body is larger than ${limit} bytes`, { field: 'body' })
 
+const brokenOff = ({ message }: Error): AppError =>
+  new AppError(400, 'incomplete_body', `The body broke off: ${message}`, { field: 'body' })
+
 /** A rest of so many bytes is not worth reading for an answer that its client would see without. */
 const MOST_DROPPED = 1024 ** 3
 
@@ -99,9 +173,7 @@ async function* chunksOf(payload: IncomingMessage): AsyncGenerator<Buffer> {
   try {
     yield* payload.iterator({ destroyOnReturn: false })
   } catch (cause) {
-    throw new AppError(400, 'incomplete_body', `The body broke off: ${(cause as Error).message}`, {
-      field: 'body',
-    })
+    throw brokenOff(cause as Error)
   }
 }
 

@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { newTenantWork, runAsWork, TenantTurns } from '../tenant-work.ts'
 import { streamArray, streamPage } from './list-streams.ts'
 
 async function* batches<Row>(...all: Row[][]) {
@@ -82,4 +83,28 @@ describe('a list that nobody reads', () => {
     expect(String((await failed)[0])).toContain('not read')
     await expect.poll(() => list.isOver).toBe(true)
   })
+})
+
+it('the lists of one tenant are read one batch at a time, those of two side by side', async () => {
+  let underWay = 0
+  let most = 0
+  async function* rows() {
+    for (let batch = 0; batch < 5; batch++) {
+      underWay += 1
+      most = Math.max(most, underWay)
+      await setImmediate()
+      underWay -= 1
+      yield [batch]
+    }
+  }
+  const turns = new TenantTurns({ ofTenant: 1, ofAll: 1, refusal: () => new Error('too busy') })
+  const listFor = (tenant: string): Promise<string> => {
+    const work = newTenantWork({}, { turns, onGone: () => {} })
+    work.tenant = tenant
+    return runAsWork(work, () => text(streamArray(rows(), asItIs)))
+  }
+  expect(await Promise.all(['a', 'a', 'a'].map(listFor))).toEqual(Array(3).fill('[0,1,2,3,4]'))
+  expect(most).toBe(1)
+  await Promise.all(['a', 'b', 'a'].map(listFor))
+  expect([most, turns.reads.size, turns.pieces.waiting]).toEqual([2, 0, 0])
 })

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { readLarge, runAsWork, type TenantWork, turnForPiece, workUnderWay } from '../tenant-work.ts'
 
 /** What is handed to the connection at a time: whoever reads that much now and then is still reading. */
 const PIECE_BYTES = 16 * 1024
@@ -12,20 +13,44 @@ interface Wrapping<Row> {
   end(count: number): string
 }
 
+/** The batches' texts; each is read and written when it is the tenant's turn. */
 async function* written<Row>(
   batches: Batches<Row>,
   { present, begin, end }: Wrapping<Row>,
+  work: TenantWork | undefined,
 ): AsyncGenerator<Buffer> {
+  const rows = batches[Symbol.asyncIterator]()
   let count = 0
-  for await (const batch of batches) {
-    if (batch.length === 0) continue
+  const next = async (): Promise<Buffer | undefined> => {
+    const batch = await rows.next()
+    if (batch.done === true) return undefined
+    if (batch.value.length === 0) return EMPTY
+    const turn = turnForPiece(work)
+    if (turn !== undefined) await turn
     // The beginning goes out with the first rows, so that a failure before them is answered as one.
-    const text = batch.map((row) => JSON.stringify(present(row))).join(',')
-    yield Buffer.from(`${count === 0 ? begin : ','}${text}`)
-    count += batch.length
+    const text = batch.value.map((row) => JSON.stringify(present(row))).join(',')
+    const part = Buffer.from(`${count === 0 ? begin : ','}${text}`)
+    count += batch.value.length
+    return part
+  }
+  // The reader's connection asks for the next part, and knows nothing of the request.
+  let isGone = false
+  work?.onGone(() => {
+    isGone = true
+  })
+  const nextUnlessGone = async () => (isGone ? undefined : next())
+  const nextOfWork = work === undefined ? next : () => runAsWork(work, () => readLarge(nextUnlessGone, work))
+  try {
+    for (let part = await nextOfWork(); part !== undefined; part = await nextOfWork()) {
+      if (part.length > 0) yield part
+    }
+  } finally {
+    await rows.return?.()
   }
   yield Buffer.from(`${count === 0 ? begin : ''}${end(count)}`)
 }
+
+const EMPTY = Buffer.alloc(0)
 
 /**
  * A stream that asks for no more than its reader takes, and ends when nobody takes anything for a while: a list that
@@ -60,7 +85,7 @@ export const streamArray = <Row>(
   batches: Batches<Row>,
   present: (row: Row) => unknown,
   { stalledMs = STALLED_MS }: { stalledMs?: number } = {},
-): Readable => onDemand(written(batches, { present, begin: '[', end: () => ']' }), stalledMs)
+): Readable => onDemand(written(batches, { present, begin: '[', end: () => ']' }, workUnderWay()), stalledMs)
 
 /** The same as `{"data":[…],"pagination":…}`. @param paginationOf told how many rows were sent */
 export const streamPage = <Row>(
@@ -69,7 +94,7 @@ export const streamPage = <Row>(
   paginationOf: (count: number) => object,
 ): Readable => {
   const end = (count: number): string => `],"pagination":${JSON.stringify(paginationOf(count))}}`
-  return onDemand(written(batches, { present, begin: '{"data":[', end }), STALLED_MS)
+  return onDemand(written(batches, { present, begin: '{"data":[', end }, workUnderWay()), STALLED_MS)
 }
 
 /** The same as `{"<name>":[…],…}`. @param others fields of the object beside the list, known before it is read */

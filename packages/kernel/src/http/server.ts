@@ -14,13 +14,12 @@ import Fastify, {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify'
-import { invalidInput } from '../errors.ts'
+import { invalidInput, tooBusy } from '../errors.ts'
 import { newId } from '../ids.ts'
-import { parseJson } from '../json.ts'
 import type { Logger } from '../log.ts'
-import { Histogram, type Registry } from '../metrics.ts'
-import { newTenantWork, runAsWork, type TenantWork } from '../tenant-work.ts'
-import { readJsonBodies } from './bodies.ts'
+import { Gauge, Histogram, type Registry } from '../metrics.ts'
+import { newTenantWork, runAsWork, TenantTurns, workOf } from '../tenant-work.ts'
+import { readJson, readJsonBodies } from './bodies.ts'
 import { compileSerializer, compileValidator } from './compilers.ts'
 import { errorShapeBelow } from './service.ts'
 
@@ -41,6 +40,8 @@ export interface HttpOptions {
   readonly bodyLimit: number
   /** Addresses of proxies whose X-Forwarded-* headers count. */
   readonly trustedProxies: readonly string[]
+  /** Requests of one tenant that may wait for their turn (1,000); ten times as many may wait in all. */
+  readonly waitingRequests?: number
   /** Adds Strict-Transport-Security, when the platform is reached by https. */
   readonly https: boolean
 }
@@ -147,7 +148,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   closeUnusedConnections(app)
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
-  readJsonBodies(app, parseJson)
+  readJsonBodies(app, readJson)
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id)
     // What asks for no query reads none.
@@ -182,7 +183,7 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   }
 
   observeRequests(app, options)
-  followWork(app)
+  followWork(app, options)
   return app
 }
 
@@ -194,24 +195,56 @@ function allowBareQueries(app: HttpServer): void {
   })
 }
 
-/** What the database is asked for belongs to the request that asks. */
-function followWork(app: HttpServer): void {
-  const works = new WeakMap<object, TenantWork>()
-  app.addHook('onRequest', (request, _reply, done) => {
-    const work = newTenantWork()
-    works.set(request, work)
-    runAsWork(work, done)
+const WAITING_REQUESTS = 1000
+/** All tenants' requests together may wait so many times as often. */
+const TENANTS_WAITING = 10
+
+/** What a request sets off belongs to it: its turns, and what the database is asked for. */
+function followWork(
+  app: HttpServer,
+  { metrics, waitingRequests: ofTenant = WAITING_REQUESTS }: HttpOptions,
+): void {
+  const turns = new TenantTurns({ ofTenant, ofAll: TENANTS_WAITING * ofTenant, refusal: tooBusy })
+  observeTurns(turns, metrics)
+  app.addHook('onRequest', (request, reply, done) => {
+    const onGone = (leave: () => void): void => {
+      reply.raw.once('close', leave)
+      // The end of the caller's sending alone closes no answer; a request that is read to its end closes, too.
+      request.raw.once('close', () => {
+        if (request.raw.errored !== null) leave()
+      })
+    }
+    runAsWork(newTenantWork(request, { turns, onGone }), done)
   })
   // Reading the body goes on from the socket's events, which know nothing of the request.
   app.addHook('preValidation', (request, _reply, done) => {
-    const work = works.get(request)
+    const work = workOf(request)
     if (work === undefined) done()
     else runAsWork(work, done)
   })
   app.addHook('onResponse', (request, _reply, done) => {
-    const work = works.get(request)
+    const work = workOf(request)
     if (work !== undefined) work.isOver = true
     done()
+  })
+}
+
+function observeTurns({ requests, pieces }: TenantTurns, metrics: Registry): void {
+  new Gauge({
+    name: 'atrium_http_waiting_requests',
+    help: 'Requests that wait for their turn to begin',
+    registers: [metrics],
+    collect() {
+      this.set(requests.waiting)
+    },
+  })
+  new Gauge({
+    name: 'atrium_http_waiting_pieces',
+    help: 'Large pieces of work, such as bodies to be parsed, that wait for their turn',
+    registers: [metrics],
+    collect() {
+      this.set(pieces.waiting)
+    },
   })
 }
 

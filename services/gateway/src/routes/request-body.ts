@@ -1,5 +1,6 @@
 import { readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
 import { parseJson } from '@atrium/kernel/json'
+import { parseJsonInPieces } from '@atrium/kernel/json-pieces'
 import type { FastifyRequest } from 'fastify'
 
 /** A body as the bytes that came and as what they mean. */
@@ -8,10 +9,17 @@ export interface JsonBody {
   readonly value: unknown
 }
 
+/** Parsed in pieces, with others in between. */
+const HUGE_BYTES = 1_048_576
+
 const ABSENT: JsonBody = { raw: Buffer.alloc(0), value: undefined }
 
 /** Keeps the bytes of JSON bodies, which backends get untouched. */
 export const keepRawBodies = (scope: ServiceScope): void =>
-  readJsonBodies(scope, (raw): JsonBody => ({ raw, value: parseJson(raw) }))
+  readJsonBodies(scope, (raw, pause): JsonBody | Promise<JsonBody> =>
+    raw.length > HUGE_BYTES
+      ? parseJsonInPieces(raw, pause).then((value) => ({ raw, value }))
+      : { raw, value: parseJson(raw) },
+  )
 
 export const bodyOf = (request: FastifyRequest): JsonBody => (request.body as JsonBody | undefined) ?? ABSENT

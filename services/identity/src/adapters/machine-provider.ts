@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { networkOf, type ServiceRateLimits } from '@atrium/access'
 import { AppError } from '@atrium/kernel/errors'
 import type { Logger } from '@atrium/kernel/log'
+import { workFor } from '@atrium/kernel/tenant-work'
 import Provider, { type Adapter, type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import type { ClientDirectory, KnownClient } from '../domain/client-directory.ts'
 import { SIGNING_ALG } from '../domain/key-rotation.ts'
@@ -10,6 +11,7 @@ import { MACHINE_ROUTES, MACHINE_SCOPE, type Realms } from '../domain/realms.ts'
 import type { RevokedTokens } from '../domain/revoked-tokens.ts'
 import type { SecretCheck } from '../domain/secret-check.ts'
 import type { SigningKeys } from '../domain/signing-keys.ts'
+import { UNAVAILABLE } from '../errors.ts'
 import { useOwnSecrets } from './provider-patches.ts'
 import { privateJwks, setUpProvider } from './provider-setup.ts'
 import { actOn } from './request-origin.ts'
@@ -37,16 +39,19 @@ class TooManyAttempts extends errors.OIDCProviderError {
   }
 }
 
-/** 429 of the rate limit, in OAuth's shape. */
-class RateLimitExceeded extends errors.OIDCProviderError {
-  constructor({ code, message }: AppError) {
-    super(429, code)
+/** What is refused before the library decides, in OAuth's shape: 429 of the rate limit, 503 where too many wait. */
+class Refused extends errors.OIDCProviderError {
+  constructor({ status, code, message }: AppError) {
+    super(status, status === 503 ? UNAVAILABLE : code)
     this.error_description = message
   }
 }
 
-/** Counts a request of the realm: of a client that exists by the client and its address, of any other by the address. */
-async function limitRate(
+/**
+ * Counts a request of the realm, and waits for its turn: of a client that exists by the client and its address, of any
+ * other by the address.
+ */
+async function admit(
   { limits, addresses }: MachineProviderDeps,
   clientId: string | undefined,
 ): Promise<void> {
@@ -57,10 +62,13 @@ async function limitRate(
   try {
     if (clientId === undefined) await limits.admitAddress(address, setHeader)
     else await limits.admitClientAt(clientId, address, setHeader)
+    const network = networkOf(address)
+    const turn = workFor(clientId === undefined ? `address:${network}` : `client:${clientId}@${network}`)
+    if (turn !== undefined) await turn
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     ctx.set({ ...error.headers })
-    throw new RateLimitExceeded(error)
+    throw new Refused(error)
   }
 }
 
@@ -88,7 +96,7 @@ function adapterOf(deps: MachineProviderDeps): (model: string) => Adapter {
         ? async (id) => {
             const known = await deps.clients.find(id)
             if (known?.status === 'Active') return metadataOf(known)
-            await limitRate(deps, undefined)
+            await admit(deps, undefined)
             const client = await deps.clients.findAnew(id)
             return client?.status === 'Active' ? metadataOf(client) : undefined
           }
@@ -211,7 +219,7 @@ export function createMachineProvider(deps: MachineProviderDeps): Provider {
 
 /** Compares with the hashes that are stored. @throws OIDCProviderError 429 for whoever guesses */
 async function compareSecret(deps: MachineProviderDeps, clientId: string, secret: string): Promise<boolean> {
-  await limitRate(deps, clientId)
+  await admit(deps, clientId)
   const ctx = Provider.ctx
   const address = ctx === undefined ? '' : (deps.addresses.get(ctx.req) ?? '')
   const check = await deps.checkSecret(clientId, secret, networkOf(address))

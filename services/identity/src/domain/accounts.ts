@@ -1,7 +1,7 @@
 import { type Act, type AuditLog, isQxId, QX_ID_RULE, systemAct } from '@atrium/access'
 import { isUniqueViolation } from '@atrium/kernel/db'
 import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
-import { Semaphore } from '@atrium/kernel/semaphore'
+import { KeyedSemaphore, Semaphore } from '@atrium/kernel/semaphore'
 import { hasLength } from '@atrium/kernel/text'
 import { hash, verify } from '@node-rs/argon2'
 import { accountExists, noSuchAccount, tooBusy } from '../errors.ts'
@@ -85,6 +85,8 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 /** The library's threads are four; a queue of this length is a few seconds' work. */
 const AT_ONCE = 4
 const WAITING = 200
+/** Whoever sends one account's passwords all at once waits for themselves. */
+const WAITING_FOR_ONE = 20
 const SHORTEST = 8
 const LONGEST = 256
 
@@ -133,6 +135,7 @@ export function createAccounts(
 ): Accounts {
   let decoy: Promise<string> | undefined
   const hashing = new Semaphore(AT_ONCE, { most: WAITING, refusal: tooBusy })
+  const ofAccounts = new KeyedSemaphore(1, { most: WAITING_FOR_ONE, refusal: tooBusy })
 
   const find = async (qxId: string): Promise<AccountRow | undefined> =>
     isStorable(qxId) ? findAccount(db, qxId) : undefined
@@ -216,7 +219,7 @@ export function createAccounts(
       decoy ??= hash('nobody has this password', COST)
       const row = await find(qxId)
       const known = row?.password_hash ?? (await decoy)
-      const matches = await hashing.run(() => verify(known, password))
+      const matches = await ofAccounts.run(qxId, () => hashing.run(() => verify(known, password)))
       return row !== undefined && row.disabled_at === null && matches ? present(row) : undefined
     },
     async find(qxId) {

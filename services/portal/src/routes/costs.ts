@@ -1,6 +1,7 @@
 import { actOf } from '@atrium/access'
 import { readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
 import { parseJson } from '@atrium/kernel/json'
+import { readLarge, turnForPiece } from '@atrium/kernel/tenant-work'
 import type { Static } from 'typebox'
 import type { PortalContext } from '../context.ts'
 import { bodyErrors, errors, SpaceParams } from '../contract/common.ts'
@@ -68,10 +69,10 @@ function costReport(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard)
     handler: async (request) => {
       const { spaceId } = request.params
       const { month, includeDetails = false } = request.query
-      const reports = await reportCosts(ctx.db, spaceId, month, {
-        byDay: includeDetails,
-        defaultCurrency: ctx.env.ATRIUM_CURRENCY,
-      })
+      const options = { byDay: includeDetails, defaultCurrency: ctx.env.ATRIUM_CURRENCY }
+      const reports = await readLarge(() => reportCosts(ctx.db, spaceId, month, options))
+      const turn = turnForPiece()
+      if (turn !== undefined) await turn
       const generatedAt = new Date().toISOString()
       const [main, ...others] = reports.map((report) => ({
         spaceId,
