@@ -106,5 +106,8 @@ export const streamObject = <Row>(
 ): Readable => {
   const rest = JSON.stringify(others).slice(1)
   const end = (): string => (rest === '}' ? ']}' : `],${rest}`)
-  return onDemand(written(batches, { present, begin: `{${JSON.stringify(name)}:[`, end }), STALLED_MS)
+  return onDemand(
+    written(batches, { present, begin: `{${JSON.stringify(name)}:[`, end }, workUnderWay()),
+    STALLED_MS,
+  )
 }
