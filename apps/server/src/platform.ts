@@ -8,6 +8,7 @@ import { Closers } from '@atrium/kernel/lifecycle'
 import { createLogger, type Logger } from '@atrium/kernel/log'
 import { createMetrics, serveMetrics } from '@atrium/kernel/metrics'
 import { startTelemetry, type Telemetry } from '@atrium/kernel/telemetry'
+import type { WorkflowEngine } from '@atrium/workflows'
 import { bootstrap, type FirstCredentials } from './bootstrap.ts'
 import type { Config } from './config.ts'
 import { mountHealth } from './health.ts'
@@ -58,15 +59,18 @@ async function createServer(
 const defaultLogger = (config: Config): Logger =>
   createLogger({ level: config.platform.ATRIUM_LOG_LEVEL, asynchronous: true })
 
-/**
- * Builds the whole platform on a database, brings its schemas up to date and listens.
- * @param options.databaseUrl a PostgreSQL that runs already, as the server's role
- * @param options.ownerUrl the same as the owner of the schemas
- */
-export async function startPlatform(
-  config: Config,
-  options: { databaseUrl: string; ownerUrl?: string | undefined; log?: Logger },
-): Promise<Platform> {
+export interface PlatformOptions {
+  /** A PostgreSQL that runs already, as the server's role. */
+  readonly databaseUrl: string
+  /** The same as the owner of the schemas. */
+  readonly ownerUrl?: string | undefined
+  readonly log?: Logger
+  /** Runs the tasks of workflows in place of the one that the configuration names. */
+  readonly engine?: WorkflowEngine | undefined
+}
+
+/** Builds the whole platform on a database, brings its schemas up to date and listens. */
+export async function startPlatform(config: Config, options: PlatformOptions): Promise<Platform> {
   const closers = new Closers()
   let draining = false
   try {
@@ -105,7 +109,7 @@ export async function startPlatform(
       dataDir: config.dataDir,
     }
     const isDraining = (): boolean => draining
-    const services = await createServices({ config, deps, closers, isDraining })
+    const services = await createServices({ config, deps, closers, isDraining, engine: options.engine })
     const ownJobs = services.own.flatMap((service) => service.jobs)
     closers.add('background jobs', () => jobs.close())
     await jobs.open(ownJobs)

@@ -6,6 +6,7 @@ import type { HttpServer } from '@atrium/kernel/http'
 import type { Job } from '@atrium/kernel/jobs'
 import type { Closers } from '@atrium/kernel/lifecycle'
 import { auditLog, createPortal, createPortalPorts, type PortalPorts } from '@atrium/portal'
+import type { WorkflowEngine } from '@atrium/workflows'
 import type { Config, ServiceName } from './config.ts'
 
 /** What the composition root does with each service. */
@@ -29,6 +30,8 @@ interface Parts {
   readonly deps: PlatformDeps
   readonly closers: Closers
   readonly isDraining: () => boolean
+  /** Runs the tasks of workflows in place of the one that the configuration names. */
+  readonly engine?: WorkflowEngine | undefined
   readonly own: Map<ServiceName, Service>
 }
 
@@ -136,11 +139,15 @@ async function openAgents(
   own.set('agents', agents)
 }
 
-async function openWorkflows({ config, deps, closers, own }: Parts, portal: PortalPorts): Promise<void> {
+async function openWorkflows(
+  { config, deps, closers, own, engine }: Parts,
+  portal: PortalPorts,
+): Promise<void> {
   const { createWorkflows } = await import('@atrium/workflows')
   const { access, spaces } = portal
   const { workflows: env, platform } = config
-  const options = { env, nodeEnv: platform.NODE_ENV, access, spaces, audit: auditLog }
+  const runsJobs = platform.ATRIUM_BACKGROUND_JOBS
+  const options = { env, nodeEnv: platform.NODE_ENV, access, spaces, audit: auditLog, runsJobs, engine }
   const workflows = await createWorkflows({ ...deps, ...options })
   closers.add('workflows', () => workflows.close())
   own.set('workflows', workflows)

@@ -3,6 +3,7 @@ import { type Answer, startTestPlatform, TEST_CREDENTIALS, type TestPlatform } f
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addUser, setUserDisabled } from '../src/commands/user.ts'
 import { SERVICES, type ServiceName } from '../src/config.ts'
+import { idleEngine } from './idle-engine.ts'
 import { ADDRESSES, changingOperations } from './operations.ts'
 import { CONTENT, workflowsWalks } from './workflows-walks.ts'
 
@@ -228,7 +229,7 @@ const WALKS: Readonly<
 
 let platform: TestPlatform
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await startTestPlatform({ engine: idleEngine })
 })
 afterAll(() => platform.close())
 

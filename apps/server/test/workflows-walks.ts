@@ -52,6 +52,38 @@ async function putVersion(stage: Stage): Promise<Answer> {
   return sent(stage, 'PUT', 'workflows/audited/versions/v-1', { tasks })
 }
 
+/** A version that is assigned to the stage `test`. */
+async function assignVersion(stage: Stage): Promise<void> {
+  await putVersion(stage)
+  await stage.platform.pool.query(
+    `INSERT INTO workflows.stage_assignments (space_id, workflow_id, stage, version_id)
+     VALUES ($1, 'audited', 'test', 'v-1')`,
+    [stage.spaceId],
+  )
+}
+
+async function createRun(stage: Stage): Promise<Answer> {
+  await assignVersion(stage)
+  return sent(stage, 'POST', 'workflows/audited/runs?stage=test', { configuration: { about: CONTENT } })
+}
+
+/** A run that failed. @returns its path and id */
+async function failedRun(stage: Stage): Promise<{ path: string; runId: string }> {
+  const { runId } = (await createRun(stage)).body
+  await stage.platform.pool.query(
+    "UPDATE workflows.runs SET status = 'Failed', completed_at = now() WHERE run_id = $1",
+    [runId],
+  )
+  return { path: `workflows/audited/runs/${runId}`, runId }
+}
+
+const TRIGGER = 'workflows/audited/triggers/hook'
+const secretOf = ({ body }: Answer): string => body.webhookUrl.split('/').at(-1)
+async function putTrigger(stage: Stage): Promise<Answer> {
+  await assignVersion(stage)
+  return sent(stage, 'PUT', TRIGGER, { type: 'webhook', stage: 'test' })
+}
+
 /** How each operation of the service that is no GET is walked, and which entry it must leave. */
 export const workflowsWalks: Readonly<Record<string, (stage: Stage) => Promise<Done>>> = {
   putWorkflow: async (stage) => done(stage, await putWorkflow(stage), 'audited'),
@@ -63,5 +95,46 @@ export const workflowsWalks: Readonly<Record<string, (stage: Stage) => Promise<D
   async deleteVersion(stage) {
     await putVersion(stage)
     return done(stage, await sent(stage, 'DELETE', 'workflows/audited/versions/v-1'), 'v-1')
+  },
+
+  async createRun(stage) {
+    const answer = await createRun(stage)
+    return done(stage, answer, answer.body.runId)
+  },
+  async cancelRun(stage) {
+    const { runId } = (await createRun(stage)).body
+    return done(stage, await sent(stage, 'POST', `workflows/audited/runs/${runId}:cancel`), runId)
+  },
+  async retryRun(stage) {
+    const { path, runId } = await failedRun(stage)
+    return done(stage, await sent(stage, 'POST', `${path}:retry`), runId)
+  },
+  async deleteRun(stage) {
+    const { path, runId } = await failedRun(stage)
+    return done(stage, await sent(stage, 'DELETE', path), runId)
+  },
+  async putTrigger(stage) {
+    const answer = await putTrigger(stage)
+    return done(stage, answer, 'hook', [secretOf(answer)])
+  },
+  async deleteTrigger(stage) {
+    await putTrigger(stage)
+    return done(stage, await sent(stage, 'DELETE', TRIGGER), 'hook')
+  },
+  async invokeTrigger(stage) {
+    await putTrigger(stage)
+    const answer = await sent(stage, 'POST', `${TRIGGER}:invoke`)
+    return done(stage, answer, answer.body.runId)
+  },
+  async rotateTriggerSecret(stage) {
+    await putTrigger(stage)
+    const answer = await sent(stage, 'POST', `${TRIGGER}:rotate-secret`)
+    return done(stage, answer, 'hook', [secretOf(answer)])
+  },
+  async callWebhook(stage) {
+    const secret = secretOf(await putTrigger(stage))
+    const answer = await stage.platform.call('POST', `/workflows/v1/webhooks/${secret}`, { body: CONTENT })
+    const actor = { kind: 'system', id: 'webhook' }
+    return { ...done(stage, answer, answer.body.runId, [secret]), actor }
   },
 }

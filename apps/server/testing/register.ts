@@ -1,7 +1,8 @@
 import { createLogger } from '@atrium/kernel/log'
 import { registerPlatform } from '@atrium/testing'
+import type { WorkflowEngine } from '@atrium/workflows'
 
-registerPlatform(async (env, logLines) => {
+registerPlatform(async (env, { logLines, engine }) => {
   // Loaded when a test first needs it: most unit tests never do.
   const [{ parseConfig }, { startPlatform }] = await Promise.all([
     import('../src/config.ts'),
@@ -12,6 +13,7 @@ registerPlatform(async (env, logLines) => {
   const platform = await startPlatform(parseConfig(env), {
     databaseUrl: env.DATABASE_URL ?? '',
     ...(log === undefined ? {} : { log }),
+    engine: engine as WorkflowEngine | undefined,
   })
   return {
     url: platform.url,

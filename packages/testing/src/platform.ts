@@ -7,7 +7,7 @@ import { inject } from 'vitest'
 import { createCaller } from './call.ts'
 import { asOwner, cloneTemplate, TEST_CREDENTIALS } from './databases.ts'
 import { observe } from './observed.ts'
-import { platformFactory } from './registry.ts'
+import { type PlatformParts, platformFactory } from './registry.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -37,10 +37,10 @@ export function sharedTestPlatform(): Promise<TestPlatform> {
 }
 
 /** What was free when it was looked for may be taken when the platform listens. */
-async function startOnFreePort(environment: Record<string, string>, logLines: string[] | undefined) {
+async function startOnFreePort(environment: Record<string, string>, parts: PlatformParts) {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await platformFactory()({ ATRIUM_PORT: String(await freePort()), ...environment }, logLines)
+      return await platformFactory()({ ATRIUM_PORT: String(await freePort()), ...environment }, parts)
     } catch (error) {
       const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
       if (!isTaken || environment.ATRIUM_PORT !== undefined || attempt === 5) throw error
@@ -51,10 +51,9 @@ async function startOnFreePort(environment: Record<string, string>, logLines: st
 /**
  * A whole platform in this process, on a port and a database of its own (a clone of the template).
  * @param options.env more of the environment; with `DATABASE_URL` it joins that database as a second process would
- * @param options.logLines gets what the platform logs, down to `trace`
  */
 export async function startTestPlatform(
-  options: { env?: Readonly<Record<string, string>>; logLines?: string[] } = {},
+  options: PlatformParts & { readonly env?: Readonly<Record<string, string>> } = {},
 ) {
   const joined = options.env?.DATABASE_URL
   const database = joined === undefined ? await cloneTemplate(inject('databaseAdminUrl')) : undefined
@@ -70,7 +69,7 @@ export async function startTestPlatform(
     ...TEST_CREDENTIALS,
     ...options.env,
   }
-  const running = await startOnFreePort(environment, options.logLines)
+  const running = await startOnFreePort(environment, options)
   // Tests do to the database what the server may not.
   const ownerUrl = asOwner(inject('databaseAdminUrl'), databaseUrl)
   const pool = new pg.Pool({ connectionString: ownerUrl, max: 4 })

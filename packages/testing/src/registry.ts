@@ -7,10 +7,17 @@ export interface RunningPlatform {
   close(): Promise<void>
 }
 
-/** @param logLines gets what the platform logs; nothing is logged elsewhere then */
+/** Parts that a test gives the platform in place of those that the environment names. */
+export interface PlatformParts {
+  /** Gets what the platform logs, down to `trace`; nothing is logged elsewhere then. */
+  readonly logLines?: string[] | undefined
+  /** A `WorkflowEngine` of the workflows service. */
+  readonly engine?: object | undefined
+}
+
 export type PlatformFactory = (
   env: Readonly<Record<string, string>>,
-  logLines?: string[],
+  parts: PlatformParts,
 ) => Promise<RunningPlatform>
 
 let registered: PlatformFactory | undefined

@@ -81,6 +81,8 @@ export interface PortalPorts {
   readonly spaces: {
     /** Those of the given spaces whose data every service removes: they were deleted, and nobody can bring them back. */
     goneAmong(spaceIds: readonly string[]): Promise<string[]>
+    /** Whether there is such a space and nobody has deleted it, by what is known for less than a second. */
+    isOpen(spaceId: string): Promise<boolean>
   }
   /** For the first start: this person is superuser from now on. */
   makeSuperuser(person: { qNumber: string; name: string; mailAddress?: string }): Promise<void>
@@ -97,6 +99,9 @@ export interface Portal extends PortalPorts {
   mount(app: HttpServer): Promise<void>
   readonly jobs: Job[]
 }
+
+/** A caller of no space: of each, the directory knows whether it is there. */
+const NOBODY = { kind: 'key', keyId: '', spaceId: '', name: '' } as const
 
 /** The ports, with what they share with the routes. Starts listening for changes of rights. */
 async function openPorts(deps: PortalPortsDeps) {
@@ -131,7 +136,10 @@ async function openPorts(deps: PortalPortsDeps) {
       open: (token) => openInvitation(shared, token),
       acceptAsNewcomer: async (token, act, make) => void (await acceptInvitation(shared, token, act, make)),
     },
-    spaces: { goneAmong: (spaceIds) => selectGoneSpaces(db, spaceIds) },
+    spaces: {
+      goneAmong: (spaceIds) => selectGoneSpaces(db, spaceIds),
+      isOpen: async (spaceId) => (await directory.roleIn(NOBODY, spaceId)) !== 'no-space',
+    },
     makeSuperuser: (person) => ensureSuperuser(shared, person),
     makeSuperuserClient: (client) => ensureSuperuserClient(shared, client),
     close: () => keyUse.close(),

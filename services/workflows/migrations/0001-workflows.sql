@@ -145,6 +145,8 @@ CREATE INDEX runs_unsubmitted ON workflows.runs (updated_at)
   WHERE submitted_attempt < attempt AND status IN ('Pending', 'Running', 'Cancelling');
 CREATE INDEX runs_active ON workflows.runs (space_id, workflow_id, status)
   WHERE status IN ('Pending', 'Running', 'Cancelling');
+CREATE INDEX runs_active_in_order ON workflows.runs (space_id, run_id)
+  WHERE status IN ('Pending', 'Running', 'Cancelling');
 CREATE INDEX runs_with_results ON workflows.runs (completed_at)
   WHERE completed_at IS NOT NULL AND (results_removed_at IS NULL OR results_removed_at < completed_at);
 

@@ -15,5 +15,21 @@ export const workflowsAccess = defineAccess({
   listVersions: members,
   deleteVersion: members,
 
+  createRun: members,
+  getRun: members,
+  listRuns: members,
+  cancelRun: members,
+  retryRun: members,
+  deleteRun: members,
+  followRun: members,
+
+  putTrigger: members,
+  getTrigger: members,
+  listTriggers: members,
+  deleteTrigger: members,
+  invokeTrigger: members,
+  rotateTriggerSecret: members,
+  callWebhook: 'public',
+
   listTaskTemplates: { user: 'any', client: 'any', key: 'unauthorized' },
 })

@@ -16,6 +16,10 @@ export const workflowsEnv = {
     'Whether fetch-git-code takes `file://` addresses of this machine: for tests',
     { fallback: false },
   ),
+  ATRIUM_WORKFLOWS_ACTIVE_RUNS: variable.integer(
+    'Runs of one space that have not ended, waiting ones included; further ones are refused (429)',
+    { fallback: 10_000, minimum: 1, maximum: 1_000_000 },
+  ),
   ATRIUM_WORKFLOWS_RATE_LIMIT: variable.integer(
     'Requests a minute to the workflows service from one user or machine client; off by default',
     { minimum: 1 },

@@ -3,6 +3,9 @@ import type { EnvValues } from '@atrium/kernel/config'
 import type { PlatformDeps } from '@atrium/kernel/deps'
 import type { workflowsEnv } from './config.ts'
 import type { PageTokens } from './domain/page-tokens.ts'
+import type { RunKeeper } from './domain/run-keeper.ts'
+import type { RunFollowers } from './domain/runs/run-followers.ts'
+import type { SpaceDirectory, WorkflowEngine } from './ports.ts'
 import type { WorkflowsDb } from './queries/tables.ts'
 
 /** What the handlers work with; made once, in `createWorkflows`. */
@@ -12,4 +15,9 @@ export interface WorkflowsContext
   readonly env: EnvValues<typeof workflowsEnv>
   readonly audit: AuditLog
   readonly pageTokens: PageTokens
+  readonly spaces: SpaceDirectory
+  /** Undefined: runs can be read, and none can be made. */
+  readonly engine: WorkflowEngine | undefined
+  readonly keeper: RunKeeper
+  readonly followers: RunFollowers
 }

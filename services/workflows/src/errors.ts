@@ -1,4 +1,4 @@
-import { AppError, conflict, invalidInput, notFound } from '@atrium/kernel/errors'
+import { AppError, conflict, invalidInput, notFound, tooManyRequests } from '@atrium/kernel/errors'
 import type { ErrorView } from '@atrium/kernel/http'
 import type { ErrorBody } from './contract/common.ts'
 
@@ -21,6 +21,53 @@ export const versionHasActiveRuns = (versionId: string): AppError =>
 
 export const workflowHasActiveRuns = (workflowId: string): AppError =>
   conflict(`Workflow ${workflowId} has runs that have not ended: cancel them, or wait`, 'active_runs')
+
+export const runNotFound = (runId: string): AppError => notFound('Run', runId)
+export const triggerNotFound = (triggerId: string): AppError => notFound('Trigger', triggerId)
+export const configurationNotFound = (configurationId: string): AppError =>
+  notFound('Configuration', configurationId)
+
+const noVersion = (status: number, code: string) => (stage: string) =>
+  new AppError(status, code, `The stage ${stage} has no version assigned`)
+
+/** The same in the three statuses that creation, invocation and webhooks have for it. */
+export const stageHasNoVersion = noVersion(404, 'stage_has_no_version')
+export const invokedStageHasNoVersion = noVersion(422, 'stage_has_no_version')
+export const calledStageHasNoVersion = noVersion(409, 'stage_has_no_version')
+
+export const stageNotReady = (stage: string): AppError =>
+  new AppError(
+    404,
+    'stage_not_ready',
+    `The stage ${stage} has no assignment of both a version and a configuration, which a schedule needs`,
+  )
+
+export const runNotFailed = (runId: string, status: string): AppError =>
+  conflict(`Run ${runId} is ${status}: only failed runs can be retried`, 'run_not_failed')
+
+export const runNotEnded = (runId: string, status: string): AppError =>
+  conflict(`Run ${runId} is ${status}: cancel it, or wait for its end`, 'run_not_ended')
+
+/** 429: further runs would only wait. */
+export const tooManyRuns = (most: number): AppError =>
+  tooManyRequests(`The space has ${most} runs that have not ended, which is as many as it may have`, 30)
+
+/** 429: every follower holds a connection. */
+export const tooManyFollowers = (): AppError =>
+  tooManyRequests('Too many follow the events of runs; close some, or try again', 10)
+
+export const notAWebhook = (triggerId: string): AppError =>
+  new AppError(400, 'not_a_webhook', `Trigger ${triggerId} is no webhook: it has no secret`)
+
+/** 404 with no word about why: whoever guesses learns nothing. */
+export const webhookNotFound = (): AppError => notFound('Webhook')
+
+export const wrongSignature = (): AppError =>
+  new AppError(
+    401,
+    'wrong_signature',
+    'X-Signature-256 must be sha256=<hex of the HMAC-SHA256 of the raw body under the webhook’s secret>',
+  )
 
 /** 503: nobody chose what runs tasks. */
 export const engineNotConfigured = (): AppError =>

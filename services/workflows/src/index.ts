@@ -9,9 +9,12 @@ import type { WorkflowsContext } from './context.ts'
 import { ErrorBody } from './contract/common.ts'
 import { demandBuiltEngine } from './domain/engine-choice.ts'
 import { PageTokens } from './domain/page-tokens.ts'
+import { RunKeeper } from './domain/run-keeper.ts'
+import { RunFollowers } from './domain/runs/run-followers.ts'
 import { formatError } from './errors.ts'
 import { removeSpacesJob } from './jobs/remove-spaces.ts'
-import type { SpaceDirectory } from './ports.ts'
+import { runUpkeep } from './jobs/upkeep.ts'
+import type { SpaceDirectory, WorkflowEngine } from './ports.ts'
 import type { WorkflowsTables } from './queries/tables.ts'
 import { workflowsRoutes } from './routes/index.ts'
 
@@ -23,7 +26,7 @@ const TAGS = [
 ]
 
 export { workflowsAccess } from './access.ts'
-export type { SpaceDirectory } from './ports.ts'
+export type { SpaceDirectory, WorkflowEngine } from './ports.ts'
 export { workflowsEnv, workflowsMigrations } from './setup.ts'
 
 export interface WorkflowsDeps extends PlatformDeps {
@@ -34,6 +37,10 @@ export interface WorkflowsDeps extends PlatformDeps {
   readonly access: GuardDeps
   readonly audit: AuditLog
   readonly spaces: SpaceDirectory
+  /** Whether this process fires schedules and sees to runs that others left. */
+  readonly runsJobs: boolean
+  /** Runs tasks in place of the engine that the environment names. */
+  readonly engine?: WorkflowEngine | undefined
 }
 
 export interface Workflows {
@@ -46,21 +53,16 @@ export interface Workflows {
 
 /** Builds the service on a migrated database. @throws OperatorError when the chosen engine is not built */
 export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
-  const { env, log, audit, jobs, notifications, publicUrl, dataDir } = deps
+  const { env, log, audit, jobs, notifications, publicUrl, dataDir, spaces, engine } = deps
   demandBuiltEngine(env.ATRIUM_ENGINE)
   const db = createDatabase<WorkflowsTables>(deps.pool)
   const pageTokens = new PageTokens(() => deps.masterKey.deriveAll('workflows/page-tokens'))
-  const ctx: WorkflowsContext = {
-    db,
-    env,
-    log,
-    audit,
-    jobs,
-    notifications,
-    publicUrl,
-    dataDir,
-    pageTokens,
-  }
+  const keeper = new RunKeeper({ db, engine, log })
+  const followers = new RunFollowers()
+  await followers.listen(notifications, log)
+  const platform = { env, log, audit, jobs, notifications, publicUrl, dataDir, spaces }
+  const ctx: WorkflowsContext = { ...platform, db, pageTokens, engine, keeper, followers }
+  const stopUpkeep = deps.runsJobs ? runUpkeep(ctx) : async () => {}
   const limits = createRateLimits({
     ...deps,
     service: 'workflows',
@@ -79,6 +81,9 @@ export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
         routes: (scope) => workflowsRoutes(scope, ctx, deps.access, limits),
       }),
     jobs: [removeSpacesJob({ db, spaces: deps.spaces })],
-    async close() {},
+    async close() {
+      await stopUpkeep()
+      await keeper.close()
+    },
   }
 }

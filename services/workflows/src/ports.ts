@@ -2,6 +2,8 @@
 export interface SpaceDirectory {
   /** Those of the given spaces whose data every service removes: they were deleted, and nobody can bring them back. */
   goneAmong(spaceIds: readonly string[]): Promise<string[]>
+  /** Whether there is such a space and nobody has deleted it, by what is known for less than a second. */
+  isOpen(spaceId: string): Promise<boolean>
 }
 
 export type TaskStatus = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Skipped' | 'Cancelled'

@@ -1,5 +1,6 @@
+import type { Readable } from 'node:stream'
 import type { FastifyRequest, RouteOptions } from 'fastify'
-import Type, { type TSchema, type TStringOptions } from 'typebox'
+import Type, { type TSchema, type TStringOptions, type TUnsafe } from 'typebox'
 
 /** A copy of a schema with one more annotation; TypeBox's own marks stay. */
 const annotated = <S extends TSchema>(schema: S, annotation: object): S =>
@@ -47,6 +48,14 @@ export const wholeOrEvents = (description: string, whole: TSchema, event: TSchem
     'text/event-stream': { schema: Type.String(), itemSchema: event },
   },
 })
+
+/** An answer that comes as server-sent events, each of which `event` describes. */
+export const serverSentEvents = (description: string, event: TSchema) =>
+  ({
+    description,
+    content: { 'text/event-stream': { schema: Type.String(), itemSchema: event } },
+    // Fastify knows the form by media types, and its types do not.
+  }) as unknown as TUnsafe<Readable>
 
 const OPTIONAL_BODY = 'x-optional-body'
 

@@ -6,13 +6,21 @@ export {
   named,
   optionalBody,
   requiredText,
+  serverSentEvents,
   textLike,
   wholeOrEvents,
   withEtag,
 } from './contract.ts'
 export { createDrain, type Drain, onCutOff } from './drain.ts'
 export { etagOf, ifMatchVersions, setEtag } from './etag.ts'
-export { type Batches, streamArray, streamObject, streamPage } from './list-streams.ts'
+export {
+  type Batches,
+  type ServerSentEvent,
+  streamArray,
+  streamEvents,
+  streamObject,
+  streamPage,
+} from './list-streams.ts'
 export {
   type PageRequest,
   Pagination,

@@ -111,3 +111,31 @@ export const streamObject = <Row>(
     STALLED_MS,
   )
 }
+
+/** An event of a stream of server-sent events. */
+export interface ServerSentEvent {
+  /** What a reader that was cut off sends back as `Last-Event-ID`. */
+  readonly id: string
+  readonly event: string
+  readonly data: object
+}
+
+const RETRY_MS = 2000
+
+async function* writtenEvents(batches: AsyncIterable<readonly ServerSentEvent[]>): AsyncGenerator<Buffer> {
+  // Goes out at once, so that the reader knows that it is connected.
+  yield Buffer.from(`retry: ${RETRY_MS}\n\n`)
+  for await (const batch of batches) {
+    const text = batch.map(
+      ({ id, event, data }) => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+    )
+    yield Buffer.from(text.length === 0 ? ': still here\n\n' : text.join(''))
+  }
+}
+
+/**
+ * Server-sent events as a byte stream. A reader that takes nothing for a while is given up.
+ * @param batches an empty one keeps the connection alive
+ */
+export const streamEvents = (batches: AsyncIterable<readonly ServerSentEvent[]>): Readable =>
+  onDemand(writtenEvents(batches), STALLED_MS)

@@ -1,3 +1,6 @@
 export * from './common.ts'
+export * from './run-events.ts'
+export * from './runs.ts'
+export * from './triggers.ts'
 export * from './versions.ts'
 export * from './workflows.ts'

@@ -2,8 +2,12 @@ import { createGuard, type GuardDeps, type RateLimits } from '@atrium/access'
 import type { ServiceScope } from '@atrium/kernel/http'
 import { workflowsAccess } from '../access.ts'
 import type { WorkflowsContext } from '../context.ts'
+import { runEventRoutes } from './run-events.ts'
+import { runRoutes } from './runs.ts'
 import { taskTemplateRoutes } from './task-templates.ts'
+import { triggerRoutes } from './triggers.ts'
 import { versionRoutes } from './versions.ts'
+import { webhookRoutes } from './webhooks.ts'
 import { workflowRoutes } from './workflows.ts'
 
 /**
@@ -12,15 +16,24 @@ import { workflowRoutes } from './workflows.ts'
  *   anyone   GET /v1/task-templates
  *   members  GET {W} · PUT GET DELETE {W}/{workflowId}
  *            GET …/{workflowId}/versions · PUT GET DELETE …/versions/{versionId} · POST …/versions:validate
+ *            POST GET …/{workflowId}/runs · GET DELETE …/runs/{runId} · POST …/runs/{runId}:cancel, :retry
+ *            GET …/runs/{runId}/events
+ *            GET …/{workflowId}/triggers · PUT GET DELETE …/triggers/{triggerId}
+ *            POST …/triggers/{triggerId}:invoke, :rotate-secret
+ *   public   POST /v1/webhooks/{webhookSecret}
  */
-export function workflowsRoutes(
+export async function workflowsRoutes(
   scope: ServiceScope,
   ctx: WorkflowsContext,
   access: GuardDeps,
   limits: RateLimits,
-): void {
+): Promise<void> {
   const guard = createGuard(workflowsAccess, access, limits)
   taskTemplateRoutes(scope, guard)
   workflowRoutes(scope, ctx, guard)
   versionRoutes(scope, ctx, guard)
+  runRoutes(scope, ctx, guard)
+  runEventRoutes(scope, ctx, guard)
+  triggerRoutes(scope, ctx, guard)
+  await webhookRoutes(scope, ctx, guard)
 }

@@ -1,0 +1,208 @@
+import type { Logger } from '@atrium/kernel/log'
+import { Semaphore } from '@atrium/kernel/semaphore'
+import type { EngineRun, EngineRunState, WorkflowEngine } from '../ports.ts'
+import {
+  markSubmitted,
+  type RunKey,
+  selectActive,
+  selectSubmission,
+  selectUnsubmitted,
+  updateRun,
+} from '../queries/run-changes.ts'
+import { type RunRow, selectRunById } from '../queries/runs.ts'
+import type { WorkflowsDb } from '../queries/tables.ts'
+import { changeBy, isEnded } from './run-states.ts'
+
+export interface RunKeeperDeps {
+  readonly db: WorkflowsDb
+  /** Undefined: runs can be read, and nothing else. */
+  readonly engine: WorkflowEngine | undefined
+  readonly log: Logger
+}
+
+/** Changes that an engine tells of within so many milliseconds are looked at together. */
+const SETTLE_MS = 25
+/** Runs looked at, or handed over, at once by this process. */
+const AT_ONCE = 4
+/** Others that changed a run meanwhile: after so many the next look will do. */
+const TRIES = 5
+/** What a process that died may have left unsubmitted for so long is submitted by another. */
+const UNSUBMITTED_MS = 5000
+const SWEPT_AT_ONCE = 100
+
+const LOST = 'The engine does not know this run any more'
+
+/**
+ * Keeps what is on record of runs and what the engine knows of them the same. Runs are recorded first, handed over
+ * second, and observed from then on; every step may be repeated, so whatever a crash broke off is done by the next
+ * sweep.
+ */
+export class RunKeeper {
+  readonly #deps: RunKeeperDeps
+  readonly #slots = new Semaphore(AT_ONCE)
+  /** Runs that are being looked at, and whether they are to be looked at again. */
+  readonly #looks = new Map<string, { again: boolean; done: Promise<void> }>()
+  readonly #waiting = new Map<string, NodeJS.Timeout>()
+  readonly #underWay = new Set<Promise<void>>()
+  #after: RunKey | undefined
+  #isClosed = false
+
+  constructor(deps: RunKeeperDeps) {
+    this.#deps = deps
+    deps.engine?.onChange(({ spaceId, runId }) => this.#lookSoon(spaceId, runId))
+  }
+
+  /** Hands a new run over, in the background. */
+  begin(run: Omit<EngineRun, 'attempt' | 'finished'>): void {
+    this.#inBackground(run, () => this.#submit({ ...run, attempt: 1, finished: [] }))
+  }
+
+  /** Hands over an attempt that is on record, in the background. */
+  resume(spaceId: string, runId: string): void {
+    this.#inBackground({ spaceId, runId }, () => this.#submitRecorded(spaceId, runId))
+  }
+
+  /** Tells the engine that a run is to end, in the background. The record says so already. */
+  cancel(spaceId: string, runId: string): void {
+    this.#inBackground({ spaceId, runId }, () => this.#cancel(spaceId, runId))
+  }
+
+  /** Makes the engine forget a run that is gone, in the background. */
+  forget(spaceId: string, runId: string): void {
+    this.#inBackground({ spaceId, runId }, async () => this.#deps.engine?.remove({ spaceId, runId }))
+  }
+
+  /** Brings the record of a run up to date. Whoever asks while it is being looked at waits for the next look. */
+  async look(spaceId: string, runId: string): Promise<void> {
+    const key = `${spaceId}/${runId}`
+    const known = this.#looks.get(key)
+    if (known !== undefined) {
+      known.again = true
+      return known.done
+    }
+    const look = { again: true, done: Promise.resolve() }
+    this.#looks.set(key, look)
+    look.done = (async () => {
+      try {
+        while (look.again) {
+          look.again = false
+          await this.#slots.run(() => this.#reconcile(spaceId, runId))
+        }
+      } finally {
+        this.#looks.delete(key)
+      }
+    })()
+    return look.done
+  }
+
+  /**
+   * Sees to what nobody told of: runs that were not handed over, and a part of those that have not ended, the next part
+   * the next time. For one process at a time.
+   */
+  async sweep(): Promise<void> {
+    const { db, engine } = this.#deps
+    if (engine === undefined) return
+    const late = await selectUnsubmitted(db, engine.name, UNSUBMITTED_MS, SWEPT_AT_ONCE)
+    await Promise.all(
+      late.map((run) => this.#slots.run(() => this.#submitRecorded(run.space_id, run.run_id))),
+    )
+    const active = await selectActive(db, engine.name, this.#after, SWEPT_AT_ONCE)
+    this.#after = active.length < SWEPT_AT_ONCE ? undefined : active.at(-1)
+    await Promise.all(active.map((run) => this.look(run.space_id, run.run_id)))
+  }
+
+  /** Lets what is under way end. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const timer of this.#waiting.values()) clearTimeout(timer)
+    this.#waiting.clear()
+    await Promise.allSettled([...this.#underWay, ...[...this.#looks.values()].map(({ done }) => done)])
+  }
+
+  #lookSoon(spaceId: string, runId: string): void {
+    const key = `${spaceId}/${runId}`
+    if (this.#isClosed || this.#waiting.has(key)) return
+    const timer = setTimeout(() => {
+      this.#waiting.delete(key)
+      this.#track({ spaceId, runId }, this.look(spaceId, runId))
+    }, SETTLE_MS)
+    this.#waiting.set(key, timer)
+  }
+
+  #inBackground(run: { spaceId: string; runId: string }, work: () => Promise<void>): void {
+    if (!this.#isClosed) this.#track(run, this.#slots.run(work))
+  }
+
+  #track({ spaceId, runId }: { spaceId: string; runId: string }, work: Promise<void>): void {
+    const tracked = work
+      .catch((err: unknown) => this.#deps.log.warn({ err, spaceId, runId }, 'a run waits for the next sweep'))
+      .finally(() => this.#underWay.delete(tracked))
+    this.#underWay.add(tracked)
+  }
+
+  async #submit(run: EngineRun): Promise<void> {
+    const { db, engine } = this.#deps
+    if (engine === undefined) return
+    await engine.submit(run)
+    const { spaceId, runId, attempt } = run
+    const status = await markSubmitted(db, { space_id: spaceId, run_id: runId, attempt })
+    // It was cancelled or deleted meanwhile, by somebody who could not tell the engine yet.
+    if (status === undefined || status === 'Cancelling' || isEnded(status))
+      await engine.cancel({ spaceId, runId, attempt })
+  }
+
+  async #submitRecorded(spaceId: string, runId: string): Promise<void> {
+    const found = await selectSubmission(this.#deps.db, spaceId, runId)
+    if (found === undefined) return
+    const { workflow_id, attempt, plan, finished } = found
+    await this.#submit({ spaceId, runId, workflowId: workflow_id, attempt, tasks: plan, finished })
+  }
+
+  async #cancel(spaceId: string, runId: string): Promise<void> {
+    const run = await selectRunById(this.#deps.db, spaceId, runId)
+    if (run === undefined || run.status !== 'Cancelling') return
+    if (run.submitted_attempt < run.attempt) await this.#submitRecorded(spaceId, runId)
+    else await this.#deps.engine?.cancel({ spaceId, runId, attempt: run.attempt })
+  }
+
+  async #reconcile(spaceId: string, runId: string): Promise<void> {
+    const { db, engine } = this.#deps
+    for (let tries = 0; tries < TRIES && engine !== undefined; tries++) {
+      const run = await selectRunById(db, spaceId, runId)
+      if (run === undefined || isEnded(run.status) || run.engine !== engine.name) return
+      if (run.submitted_attempt < run.attempt) return
+      const ref = { spaceId, runId, attempt: run.attempt }
+      const state = (await engine.observe(ref)) ?? lost(run)
+      if (state.attempt !== run.attempt) return
+      if (run.status === 'Cancelling' && !state.isEnded && !state.isCancelled) await engine.cancel(ref)
+      const change = changeBy(
+        { ...run, startedAt: run.started_at, completedAt: run.completed_at },
+        state,
+        new Date(),
+      )
+      if (change === undefined) return
+      const update = { spaceId, runId, rowVersion: run.row_version, attempt: run.attempt, ...change }
+      if (await updateRun(db, update)) return
+    }
+  }
+}
+
+/** How a run stands that the engine took over and lost: what it ran may have had effects, so nothing is run again. */
+const lost = (run: RunRow): EngineRunState => ({
+  attempt: run.attempt,
+  isEnded: true,
+  isCancelled: run.status === 'Cancelling',
+  tasks: run.tasks.flatMap(({ name, status, startedAt }) =>
+    run.status !== 'Cancelling' && (status === 'Running' || status === 'Pending')
+      ? [
+          {
+            name,
+            status: 'Failed' as const,
+            message: LOST,
+            startedAt: startedAt === null ? undefined : new Date(startedAt),
+            completedAt: new Date(),
+          },
+        ]
+      : [],
+  ),
+})
