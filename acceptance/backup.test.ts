@@ -3,6 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { clientTokenOf, demandJson } from './callers.ts'
 import { finish, freePort, killTree, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
 import { batchOf, CLIENT, vectorOf, wordOf } from './retrieval-client.ts'
 
@@ -32,19 +33,8 @@ async function start(dataDir: string): Promise<void> {
 const run = (args: readonly string[], dataDir: string) =>
   finish(spawnAtrium(args, { ATRIUM_DATA_DIR: dataDir, ATRIUM_PORT: String(port) }))
 
-async function call<T>(method: string, place: string, token: string, body?: object): Promise<T> {
-  const response = await fetch(`${url}${place}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  expect(response.status, `${method} ${place}: ${text.slice(0, 300)}`).toBeLessThan(300)
-  return JSON.parse(text) as T
-}
+const call = <T>(method: string, place: string, token: string, body?: object): Promise<T> =>
+  demandJson(`${url}${place}`, method, token, body)
 const stores = (): string => `/agents/v1/spaces/${spaceId}/vector-stores`
 const newStore = async (): Promise<string> =>
   (
@@ -54,18 +44,7 @@ const newStore = async (): Promise<string> =>
     })
   ).vectorStoreId
 
-async function clientToken(): Promise<string> {
-  const response = await fetch(`${url}/auth/oauth2/realms/root/realms/machine2machine/access_token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      scope: 'machine2machine',
-      client_id: CLIENT.id,
-      client_secret: CLIENT.secret,
-    }),
-  })
-  return ((await response.json()) as { access_token: string }).access_token
-}
+const clientToken = (): Promise<string> => clientTokenOf(url, CLIENT)
 
 /** What callers see: who there is, what was found, what it cost, what was done. */
 async function seen(userToken: string) {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { clientTokenOf, demandJson } from './callers.ts'
 import { freePort, root, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
 
 const run = promisify(execFile)
@@ -205,25 +206,12 @@ describe('deploy/policies with a real OPA', () => {
 
 /** Two spaces, one with an owner and a member, and a person who is in the other. */
 async function createPeople(url: string): Promise<{ space: string; emptySpace: string }> {
-  const answer = await fetch(`${url}/auth/oauth2/realms/root/realms/machine2machine/access_token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      scope: 'machine2machine',
-      client_id: CREDENTIALS.ATRIUM_BOOTSTRAP_CLIENT_ID,
-      client_secret: CREDENTIALS.ATRIUM_BOOTSTRAP_CLIENT_SECRET,
-    }),
+  const token = await clientTokenOf(url, {
+    id: CREDENTIALS.ATRIUM_BOOTSTRAP_CLIENT_ID,
+    secret: CREDENTIALS.ATRIUM_BOOTSTRAP_CLIENT_SECRET,
   })
-  const { access_token: token } = (await answer.json()) as { access_token: string }
-  const create = async (where: string, body: object): Promise<Record<string, string>> => {
-    const response = await fetch(`${url}/portal/v1/spaces${where}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    expect(response.status).toBe(201)
-    return (await response.json()) as Record<string, string>
-  }
+  const create = (where: string, body: object): Promise<Record<string, string>> =>
+    demandJson(`${url}/portal/v1/spaces${where}`, 'POST', token, body)
   const { spaceId: space = '' } = await create('', { spaceName: 'home', appId: 'APP-1' })
   const { spaceId: emptySpace = '' } = await create('', { spaceName: 'other', appId: 'APP-2' })
   for (const [where, qNumber, role] of [

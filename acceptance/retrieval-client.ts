@@ -1,5 +1,6 @@
 import { randomFrom } from '@atrium/testing'
 import { expect } from 'vitest'
+import { clientTokenOf, demandJson, sendJson } from './callers.ts'
 
 export const CLIENT = { id: 'acceptance', secret: 'acceptance-client-secret-0123456789' }
 export const DIMENSION = 1024
@@ -40,48 +41,19 @@ export interface Space {
 
 /** Makes a space. */
 export async function newSpace(url: string): Promise<Space> {
-  const response = await fetch(`${url}/auth/oauth2/realms/root/realms/machine2machine/access_token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      scope: 'machine2machine',
-      client_id: CLIENT.id,
-      client_secret: CLIENT.secret,
-    }),
-  })
-  const { access_token: token } = (await response.json()) as { access_token: string }
-  const made = async <T>(path: string, body: object): Promise<T> => {
-    const answer = await fetch(`${url}/portal/v1/${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    expect(answer.status).toBe(201)
-    return (await answer.json()) as T
-  }
+  const token = await clientTokenOf(url, CLIENT)
+  const made = <T>(path: string, body: object): Promise<T> =>
+    demandJson(`${url}/portal/v1/${path}`, 'POST', token, body)
   const { spaceId } = await made<{ spaceId: string }>('spaces', { spaceName: 'retrieval', appId: 'APP' })
   const { apiKeyValue } = await made<{ apiKeyValue: string }>(`spaces/${spaceId}/apikeys`, { name: 'key' })
   const at = (origin: string) => sender(`${origin}/agents/v1/spaces/${spaceId}/vector-stores`, apiKeyValue)
   return { spaceId, send: at(url), at }
 }
 
-function sender(base: string, apiKey: string): Send {
-  return async (method, path, body) => {
-    try {
-      const response = await fetch(`${base}${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      return { status: response.status, text: await response.text() }
-    } catch {
-      return undefined
-    }
-  }
-}
+const sender =
+  (base: string, apiKey: string): Send =>
+  (method, path, body) =>
+    sendJson(`${base}${path}`, method, apiKey, body).catch(() => undefined)
 
 /** The answer's body. @throws when it is not a success */
 export async function demand<T>(send: Send, method: string, path: string, body?: unknown): Promise<T> {

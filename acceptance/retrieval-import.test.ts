@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { clientTokenOf, demandJson } from './callers.ts'
 import { finish, freePort, killTree, root, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
 
 const DOCUMENTS = 2000
@@ -24,29 +25,12 @@ async function start(): Promise<void> {
   await waitForOutput(running, /Atrium is ready/)
 }
 
-async function call<T>(method: string, where: string, bearer: string, body?: unknown): Promise<T> {
-  const response = await fetch(`${url}${where}`, {
-    method,
-    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  expect([200, 201], `${method} ${where}: ${text}`).toContain(response.status)
-  return JSON.parse(text) as T
-}
+const call = <T>(method: string, where: string, bearer: string, body?: object): Promise<T> =>
+  demandJson(`${url}${where}`, method, bearer, body)
 
 /** A space, a key of it and a store in it. */
 async function prepare(): Promise<{ apiKey: string; spaceId: string; store: string }> {
-  const response = await fetch(`${url}/auth/oauth2/realms/root/realms/machine2machine/access_token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      scope: 'machine2machine',
-      client_id: 'acceptance',
-      client_secret: SECRET,
-    }),
-  })
-  const { access_token: token } = (await response.json()) as { access_token: string }
+  const token = await clientTokenOf(url, { id: 'acceptance', secret: SECRET })
   const { spaceId } = await call<{ spaceId: string }>('POST', '/portal/v1/spaces', token, {
     spaceName: 'retrieval',
     appId: 'APP',

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { clientTokenOf, demandJson } from './callers.ts'
 import { finish, freePort, killTree, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
 
 /** Every test starts processes, which takes as long as the machine has other things to do. */
@@ -24,29 +25,15 @@ async function start(printed: RegExp = READY): Promise<string> {
   return waitForOutput(running, printed)
 }
 
-async function token(): Promise<string> {
-  const response = await fetch(`${url}/auth/oauth2/realms/root/realms/machine2machine/access_token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      scope: 'machine2machine',
-      client_id: credentials.id,
-      client_secret: credentials.secret,
-    }),
-  })
-  expect(response.status).toBe(200)
-  return ((await response.json()) as { access_token: string }).access_token
-}
+const token = (): Promise<string> => clientTokenOf(url, credentials)
 
-async function createSpace(bearer: string, name: string): Promise<string> {
-  const response = await fetch(`${url}/portal/v1/spaces`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ spaceName: name, appId: 'APP' }),
-  })
-  expect(response.status).toBe(201)
-  return ((await response.json()) as { spaceId: string }).spaceId
-}
+const createSpace = async (bearer: string, name: string): Promise<string> =>
+  (
+    await demandJson<{ spaceId: string }>(`${url}/portal/v1/spaces`, 'POST', bearer, {
+      spaceName: name,
+      appId: 'APP',
+    })
+  ).spaceId
 
 async function spaceIds(bearer: string): Promise<string[]> {
   const response = await fetch(`${url}/portal/v1/spaces`, { headers: { authorization: `Bearer ${bearer}` } })

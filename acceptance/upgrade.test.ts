@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { clientTokenOf, demandJson } from './callers.ts'
 import { signIn } from './people.ts'
 import { finish, freePort, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
 
@@ -49,36 +50,13 @@ describe.each(releases)('the database of release %s', (release) => {
   let url = ''
   let running: ChildProcess | undefined
 
-  async function call<T>(method: string, place: string, token: string, body?: object): Promise<T> {
-    const response = await fetch(`${url}${place}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    expect(response.status, `${method} ${place}: ${text.slice(0, 300)}`).toBe(200)
-    return JSON.parse(text) as T
-  }
+  const call = <T>(method: string, place: string, token: string, body?: object): Promise<T> =>
+    demandJson(`${url}${place}`, method, token, body)
   const portal = <T>(place: string, token: string) => call<T>('GET', `/portal/v1/${place}`, token)
   const agents = <T>(place: string) =>
     call<T>('GET', `/agents/v1/spaces/${facts.spaceId}/${place}`, facts.apiKeyValue)
 
-  async function clientToken(id = '', secret = ''): Promise<string> {
-    const response = await fetch(`${url}/auth/oauth2/realms/root/realms/machine2machine/access_token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'client_credentials',
-        scope: 'machine2machine',
-        client_id: id,
-        client_secret: secret,
-      }),
-    })
-    expect(response.status).toBe(200)
-    return ((await response.json()) as { access_token: string }).access_token
-  }
+  const clientToken = (id = '', secret = ''): Promise<string> => clientTokenOf(url, { id, secret })
   const superuser = (): Promise<string> =>
     clientToken(
       facts.environment.ATRIUM_BOOTSTRAP_CLIENT_ID,
