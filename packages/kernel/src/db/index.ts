@@ -10,6 +10,7 @@ export {
   type Transaction,
 } from 'kysely'
 export type { Pool } from 'pg'
+export { deleteInParts } from './delete-in-parts.ts'
 export {
   type DataDirLock,
   type FileLock,

@@ -1,4 +1,4 @@
-import { sql } from '@atrium/kernel/db'
+import { deleteInParts, sql } from '@atrium/kernel/db'
 import type { AgentsDb } from './tables.ts'
 
 /** Spaces that this service keeps anything of. */
@@ -10,8 +10,6 @@ export async function selectSpacesWithData(db: AgentsDb): Promise<string[]> {
 
 /** Children first: deleting an agent with all its messages would be one long statement. */
 const REMOVED = ['agents.messages', 'agents.threads', 'agents.agents'] as const
-const ROWS_AT_A_TIME = 5000
-
 /**
  * Deletes the agents of a space with their conversations, so many rows at a time that no statement takes long, and marks
  * its vector stores for the sweep, which deletes their files. May be repeated.
@@ -19,14 +17,5 @@ const ROWS_AT_A_TIME = 5000
 export async function deleteSpaceRows(db: AgentsDb, spaceId: string): Promise<void> {
   await sql`UPDATE agents.vector_stores SET status = 'deleting', updated_at = now()
     WHERE space_id = ${spaceId} AND status = 'active'`.execute(db)
-  for (const table of REMOVED) {
-    let deleted: bigint | undefined
-    do {
-      const { numAffectedRows } = await sql`DELETE FROM ${sql.table(table)} WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM ${sql.table(table)} WHERE space_id = ${spaceId} LIMIT ${ROWS_AT_A_TIME}))`.execute(
-        db,
-      )
-      deleted = numAffectedRows
-    } while (deleted === BigInt(ROWS_AT_A_TIME))
-  }
+  for (const table of REMOVED) await deleteInParts(db, table, sql`space_id = ${spaceId}`)
 }

@@ -1,3 +1,4 @@
+import { deleteInParts } from '@atrium/kernel/db'
 import { sql } from 'kysely'
 import { type Listed, type ListQuery, listRows, plainOrder, textOrder } from './listing.ts'
 import type { SpaceRow } from './spaces.ts'
@@ -122,20 +123,9 @@ const REMOVED = [
   'portal.space_monthly_spend',
 ] as const
 
-const ROWS_AT_A_TIME = 5000
-
 /** Deletes what belongs to a space, so many rows at a time that no statement takes long. May be repeated. */
 export async function deleteSpaceRows(db: PortalDb, spaceId: string): Promise<void> {
-  for (const table of REMOVED) {
-    let deleted: bigint | undefined
-    do {
-      const { numAffectedRows } = await sql`DELETE FROM ${sql.table(table)} WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM ${sql.table(table)} WHERE space_id = ${spaceId} LIMIT ${ROWS_AT_A_TIME}))`.execute(
-        db,
-      )
-      deleted = numAffectedRows
-    } while (deleted === BigInt(ROWS_AT_A_TIME))
-  }
+  for (const table of REMOVED) await deleteInParts(db, table, sql`space_id = ${spaceId}`)
 }
 
 /** Notes that a space's data is gone; what is left names it in the books. @returns undefined where that is noted already */

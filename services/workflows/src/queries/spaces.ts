@@ -1,4 +1,4 @@
-import { sql } from '@atrium/kernel/db'
+import { deleteInParts, sql } from '@atrium/kernel/db'
 import type { WorkflowsDb } from './tables.ts'
 
 /** Spaces that this service keeps anything of. */
@@ -21,18 +21,8 @@ const REMOVED = [
   'workflows',
   'secrets',
 ] as const
-const ROWS_AT_A_TIME = 5000
-
 /** Deletes all rows of a space, so many at a time that no statement takes long. May be repeated. */
 export async function deleteSpaceRows(db: WorkflowsDb, spaceId: string): Promise<void> {
   await db.deleteFrom('workflows.stage_assignments').where('space_id', '=', spaceId).execute()
-  for (const name of REMOVED) {
-    const table = sql.table(`workflows.${name}`)
-    let deleted: bigint | undefined
-    do {
-      const { numAffectedRows } = await sql`DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM ${table} WHERE space_id = ${spaceId} LIMIT ${ROWS_AT_A_TIME}))`.execute(db)
-      deleted = numAffectedRows
-    } while (deleted === BigInt(ROWS_AT_A_TIME))
-  }
+  for (const name of REMOVED) await deleteInParts(db, `workflows.${name}`, sql`space_id = ${spaceId}`)
 }
