@@ -1,37 +1,18 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CALLBACK, openApplication, openBrowser, PEOPLE, type Tokens } from './browser.ts'
-import { createTestDatabase, startIdentityServer } from './identity-server.ts'
+import { startIdentityServer } from './identity-server.ts'
+import { PASSWORD, type PeopleServer, startPeopleServer } from './people-server.ts'
 
-let database: Awaited<ReturnType<typeof createTestDatabase>>
-let server: Awaited<ReturnType<typeof startIdentityServer>>
-let application: ReturnType<typeof openApplication>
-const PASSWORD = 'analytical engine'
-
+let people: PeopleServer
+let server: PeopleServer['server']
+let application: PeopleServer['application']
+let codeOf: PeopleServer['codeOf']
 beforeAll(async () => {
-  database = await createTestDatabase()
-  server = await startIdentityServer(database.url, {
-    env: { ATRIUM_APPLICATIONS: 'other-app=https://other.test/cb,native-app=com.other:/cb' },
-  })
-  application = openApplication(server.url)
-  await server.identity.accounts.create({
-    qxId: 'qx-ada',
-    name: 'Ada Lovelace',
-    mailAddress: 'ada@example.test',
-    password: PASSWORD,
-  })
+  people = await startPeopleServer()
+  ;({ server, application, codeOf } = people)
 })
-
-afterAll(async () => {
-  await server[Symbol.asyncDispose]()
-  await database[Symbol.asyncDispose]()
-})
-
-const codeOf = (token: string): Promise<string> =>
-  server.identity.verifyToken(token).then(
-    () => 'accepted',
-    (error: { code: string }) => error.code,
-  )
+afterAll(() => people[Symbol.asyncDispose]())
 
 describe('discovery', () => {
   test('tells of code, S256 and ES256, and of nothing else', async () => {
@@ -182,7 +163,7 @@ describe('signing in', () => {
   })
 
   test('cookies are Secure where the public address is https', async () => {
-    await using https = await startIdentityServer(database.url, { publicUrl: 'https://atrium.test' })
+    await using https = await startIdentityServer(people.database.url, { publicUrl: 'https://atrium.test' })
     const { address } = application.begin()
     const response = await fetch(`${https.url}${address}`, { redirect: 'manual' })
     expect(response.status).toBe(303)
@@ -283,7 +264,7 @@ describe('the token endpoint', () => {
 
   test('stores no token that the database would give away', async () => {
     const tokens = await application.signIn('qx-ada', PASSWORD)
-    const { rows } = await database.pool.query('select id, payload::text from identity.oidc_records')
+    const { rows } = await people.database.pool.query('select id, payload::text from identity.oidc_records')
     expect(JSON.stringify(rows)).not.toContain(tokens.refresh_token)
   })
 
@@ -301,93 +282,8 @@ describe('the token endpoint', () => {
   })
 })
 
-describe('revocation', () => {
-  const revoke = async (token: string, clientId = 'atrium-console'): Promise<number> =>
-    (
-      await server.call('POST', `${PEOPLE}/token/revoke`, {
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: new URLSearchParams({ token, client_id: clientId }).toString(),
-      })
-    ).status
-
-  test.each(['refresh_token', 'access_token'] as const)(
-    'of the %s ends the application’s grant',
-    async (kind) => {
-      const browser = openBrowser(server.url)
-      const tokens = await application.signIn('qx-ada', PASSWORD, browser)
-      expect(await revoke(tokens[kind])).toBe(200)
-      expect((await application.refresh(tokens.refresh_token)).status).toBe(400)
-      await expect.poll(() => codeOf(tokens.access_token), { timeout: 1000 }).toBe('token_session_ended')
-      // The person is still signed in: the next application finds the session.
-      expect((await browser.go(application.begin({ prompt: 'none' }).address)).url).toContain('code=')
-    },
-  )
-
-  test('by another application does nothing, and says nothing', async () => {
-    const tokens = await application.signIn('qx-ada', PASSWORD)
-    for (const token of [tokens.refresh_token, tokens.access_token, 'nonsense', 'a.b.c']) {
-      expect(await revoke(token, 'other-app')).toBe(200)
-    }
-    expect(await codeOf(tokens.access_token)).toBe('accepted')
-    expect((await application.refresh(tokens.refresh_token)).status).toBe(200)
-  })
-})
-
-describe('signing out', () => {
-  const address = (query: Record<string, string>) =>
-    `${PEOPLE}/connect/endSession?${new URLSearchParams(query)}`
-
-  test('with the person’s id token goes straight back to the application', async () => {
-    const browser = openBrowser(server.url)
-    const tokens = await application.signIn('qx-ada', PASSWORD, browser)
-    const gone = await browser.go(
-      address({
-        id_token_hint: tokens.id_token,
-        post_logout_redirect_uri: 'http://127.0.0.1:9/bye',
-        state: 'x1',
-      }),
-    )
-    expect(gone.url).toBe('http://127.0.0.1:9/bye?state=x1')
-    expect(await codeOf(tokens.access_token)).toBe('token_session_ended')
-    expect((await application.refresh(tokens.refresh_token)).status).toBe(400)
-    expect((await browser.go(application.begin().address)).text).toContain('<h1>Sign in</h1>')
-  })
-
-  test('without one asks first', async () => {
-    const browser = openBrowser(server.url)
-    const tokens = await application.signIn('qx-ada', PASSWORD, browser)
-    const page = await browser.go(address({}))
-    expect(page.text).toContain('<h1>Sign out?</h1>')
-    expect(await codeOf(tokens.access_token)).toBe('accepted')
-    const forged = await browser.submit(page, { xsrf: 'forged', logout: 'yes' })
-    expect(forged.status).toBe(400)
-    expect(await codeOf(tokens.access_token)).toBe('accepted')
-    const done = await browser.submit(await browser.go(address({})), { logout: 'yes' })
-    expect(done.text).toContain('You are signed out')
-    expect(await codeOf(tokens.access_token)).toBe('token_session_ended')
-  })
-
-  test('with somebody else’s id token asks first, too', async () => {
-    const mine = openBrowser(server.url)
-    await application.signIn('qx-ada', PASSWORD, mine)
-    await server.identity.accounts.create({ qxId: 'qx-eve', name: 'Eve', password: PASSWORD })
-    const eve = await application.signIn('qx-eve', PASSWORD)
-    expect((await mine.go(address({ id_token_hint: eve.id_token }))).text).toContain('<h1>Sign out?</h1>')
-  })
-
-  test('leads to no foreign address', async () => {
-    const browser = openBrowser(server.url)
-    const tokens = await application.signIn('qx-ada', PASSWORD, browser)
-    const gone = await browser.go(
-      address({ id_token_hint: tokens.id_token, post_logout_redirect_uri: 'https://evil.test/' }),
-    )
-    expect(gone.status).toBe(400)
-    expect(gone.url.startsWith(server.url)).toBe(true)
-  })
-})
-
 test('a browser that goes back and forth between processes and keys stays signed in', async () => {
-  await using second = await startIdentityServer(database.url, { publicUrl: server.url })
+  await using second = await startIdentityServer(people.database.url, { publicUrl: server.url })
   const browser = openBrowser(server.url)
   const tokens = await application.signIn('qx-ada', PASSWORD, browser)
   await second.identity.rotateKeys(0)
