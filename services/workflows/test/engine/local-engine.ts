@@ -21,18 +21,8 @@ import { TaskFailure, type TaskProgram } from '../../src/adapters/local/program.
 import type { EngineRun, PlannedTask, RunRef } from '../../src/ports.ts'
 import type { WorkflowsTables } from '../../src/queries/tables.ts'
 import type { Behaviour, EngineUnderTest } from './engine-contract.ts'
+import { LIMITS } from './limits.ts'
 import { MemoryOutput } from './memory-output.ts'
-
-export const LIMITS: LocalEngineOptions['limits'] = {
-  seconds: 120,
-  processorSeconds: 60,
-  memoryMb: 4096,
-  processes: 512,
-  fileMb: 1024,
-  openFiles: 1024,
-  workspaceMb: 2048,
-  diskReserveMb: 16,
-}
 
 const log = createLogger({ level: process.env.TEST_LOG_LEVEL ?? 'silent', fd: 2 })
 

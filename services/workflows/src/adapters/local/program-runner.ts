@@ -46,6 +46,7 @@ export async function runProgram(
     uid: confinement.uidOf(task.spaceId) ?? 0,
     writable: [folders.workspace, folders.cache, folders.own, ...(options.writable ?? [])],
     limits,
+    merges: isLogged,
     env: {
       PATH: PROGRAM_PATH,
       LANG: 'C.UTF-8',
@@ -91,6 +92,6 @@ function exceededBy({ isTimedOut, signal }: ProcessEnd, tail: string): ExecResul
   if (isTimedOut) return 'time'
   if (signal === 'SIGXCPU') return 'processor time'
   if (signal === 'SIGXFSZ' || /File too large/.test(tail)) return 'file size'
-  if (/\bMemoryError\b|Cannot allocate memory|std::bad_alloc/.test(tail)) return 'memory'
+  if (/\bMemoryError\b|Cannot allocate memory|memory exhausted|std::bad_alloc/.test(tail)) return 'memory'
   return undefined
 }

@@ -4,7 +4,6 @@ import { printable } from './printable.ts'
 
 /** A longer line is cut into lines of this length, so that pieces of 64 KiB can hold whole ones. */
 export const LONGEST_LINE = 8 * 1024
-const LONG = new RegExp(`[^\\n]{${LONGEST_LINE}}(?=[^\\n])`, 'g')
 
 /** Makes masked, printable lines of the bytes of one stream. What it holds is bounded, however long a line is. */
 export class LineCutter {
@@ -31,9 +30,7 @@ export class LineCutter {
 
   /** Masked, printable, and without long lines. */
   #shown(text: string): string {
-    const shown = printable(this.#mask.apply(text))
-    if (shown.length <= LONGEST_LINE) return shown
-    return shown.replace(LONG, '$&\n')
+    return withoutLongLines(printable(this.#mask.apply(text)))
   }
 
   #take(text: string): string {
@@ -54,4 +51,18 @@ export class LineCutter {
     this.#rest = masked.slice(cut)
     return cut === 0 ? '' : this.#shown(`${masked.slice(0, cut)}\n`)
   }
+}
+
+function withoutLongLines(text: string): string {
+  if (text.length <= LONGEST_LINE) return text
+  const pieces: string[] = []
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\n', at)
+    const stop = end === -1 ? text.length : end + 1
+    for (; stop - at > LONGEST_LINE + 1; at += LONGEST_LINE)
+      pieces.push(text.slice(at, at + LONGEST_LINE), '\n')
+    pieces.push(text.slice(at, stop))
+    at = stop
+  }
+  return pieces.join('')
 }

@@ -105,6 +105,7 @@ async function tryOut(confinement: Confinement, folder: string, limits: TaskLimi
       cwd: inside,
       env: { PROBE: word },
       uid: uid ?? 0,
+      merges: false,
       writable: [inside],
       limits,
     })

@@ -161,7 +161,11 @@ export async function createConfinement(mode: Mode, options: ConfinementOptions)
     return {
       command,
       args,
-      env: { PATH: PROGRAM_PATH, ...hiddenEnvironment(cell.env) },
+      env: {
+        PATH: PROGRAM_PATH,
+        ATRIUM_TASK_MERGES: cell.merges ? '1' : '0',
+        ...hiddenEnvironment(cell.env),
+      },
       cwd: hasNamespaces ? '/' : cell.cwd,
       close: () => (hasNamespaces ? rm(fstab, { force: true }) : Promise.resolve()),
     }

@@ -7,11 +7,12 @@ export interface Cell {
   readonly cwd: string
   /** Reaches the program, and nothing that runs before it has lost all rights. */
   readonly env: Readonly<Record<string, string>>
+  /** Standard error goes where standard output goes, so that what it says keeps its order. */
+  readonly merges: boolean
   /** The user it runs as, where the platform may choose. */
   readonly uid: number
   /** Folders that it may write to. */
   readonly writable: readonly string[]
-  /** Seconds that it may take, for the limit of processor time. */
   readonly limits: TaskLimits
 }
 

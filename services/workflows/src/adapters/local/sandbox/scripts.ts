@@ -22,13 +22,15 @@ done
 exit "$code"
 `
 
-/** Gives the program its environment, as the user that it runs as: names come as arguments up to \`--\`. */
+/** Gives the program its environment, as the user that it runs as: names come as arguments, up to `--`. */
 export const WITH_ENVIRONMENT = `
 while [ "$1" != -- ]; do
   eval "export $1=\\"\\$ATRIUM_TASK_ENV_$1\\"; unset ATRIUM_TASK_ENV_$1"
   shift
 done
 shift
+[ "$ATRIUM_TASK_MERGES" != 1 ] || exec 2>&1
+unset ATRIUM_TASK_MERGES
 exec "$@"
 `
 
