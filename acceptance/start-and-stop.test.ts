@@ -79,7 +79,7 @@ describe('atrium up', () => {
     expect(refused).toMatchObject({
       code: 1,
       stdout: '',
-      output: 'qxId must be 1 to 128 characters without spaces, slashes and control characters.\n',
+      output: 'qxId must be 1 to 128 characters without white space, slashes and control characters.\n',
     })
   })
 

@@ -22,6 +22,12 @@ import { workflowsRoutes } from './routes/index.ts'
 const TAGS = [
   { name: 'Workflows', description: 'What is built, deployed and run under one name' },
   { name: 'Versions', description: 'A workflow as it was at one time, validated, and never changed after' },
+  {
+    name: 'Runs',
+    description: 'One time that a version is carried out, with its events, logs and artifacts',
+  },
+  { name: 'Triggers', description: 'What starts runs by itself' },
+  { name: 'Webhooks', description: 'Where a trigger is called from outside' },
   { name: 'Task templates', description: 'What a task of a workflow can be made of' },
 ]
 
