@@ -20,6 +20,11 @@ async function* presented(
 }
 
 export function runEventRoutes(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGuard): void {
+  // Else the server waits for the end of runs.
+  scope.addHook('preClose', (done) => {
+    ctx.followers.stop()
+    done()
+  })
   scope.route({
     method: 'GET',
     url: '/v1/spaces/:spaceId/workflows/:workflowId/runs/:runId/events',

@@ -50,7 +50,7 @@ export async function followRun(
       leave()
       return undefined
     }
-    return follow(ctx, path, first, after, signal, leave)
+    return follow(ctx, path, first, after, AbortSignal.any([signal, ctx.followers.stopped]), leave)
   } catch (error) {
     leave()
     throw error

@@ -11,6 +11,7 @@ export class RunFollowers {
   readonly #wakes = new Map<string, Set<() => void>>()
   readonly #ofSpace = new Map<string, number>()
   #count = 0
+  readonly #stop = new AbortController()
 
   /** Hears of changes from now on, whichever process makes them. */
   async listen(notifications: Notifications, log: Logger): Promise<void> {
@@ -38,9 +39,13 @@ export class RunFollowers {
     }
   }
 
-  /** Places that are taken. */
-  get size(): number {
-    return this.#count
+  /** Aborted when the server stops: who follows goes on elsewhere. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  stop(): void {
+    this.#stop.abort()
   }
 
   /**

@@ -1,0 +1,167 @@
+import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type Pipelines, pipelinesIn, task } from './pipelines.ts'
+import { ScriptedEngine } from './scripted-engine.ts'
+
+const engine = new ScriptedEngine()
+/** Serves, and fires nothing. */
+let platform: TestPlatform
+let pipelines: Pipelines
+
+beforeAll(async () => {
+  platform = await startTestPlatform({ engine })
+  const space = await platform.space()
+
+  pipelines = pipelinesIn(platform, space)
+})
+afterAll(() => platform.close())
+beforeEach(() => Object.assign(engine, { fault: undefined, obeys: true, tells: true }))
+
+const WAIT = { timeout: 20_000, interval: 50 }
+
+/** A process that fires schedules and looks after runs. */
+const worker = () =>
+  startTestPlatform({ engine, env: { DATABASE_URL: platform.databaseUrl, ATRIUM_BACKGROUND_JOBS: 'true' } })
+
+/** A schedule whose tick was due so many milliseconds ago. @returns its workflow */
+async function due(schedule: string, agoMs: number): Promise<string> {
+  const workflow = await pipelines.workflow([task('only')], { KEY: 'v' })
+  const config = { schedule }
+  await pipelines.put(`/${workflow}/triggers/tick`, {
+    type: 'schedule',
+    stage: 'test',
+    enabled: true,
+    config,
+  })
+  await platform.pool.query('UPDATE workflows.triggers SET next_at = $1 WHERE workflow_id = $2', [
+    new Date(Date.now() - agoMs),
+    workflow,
+  ])
+  return workflow
+}
+
+const nextOf = async (workflow: string): Promise<Date> => {
+  const { rows } = await platform.pool.query(
+    'SELECT next_at FROM workflows.triggers WHERE workflow_id = $1',
+    [workflow],
+  )
+  return rows[0].next_at
+}
+const runsOf = async (workflow: string) => (await pipelines.call('GET', `/${workflow}/runs`)).body.runs
+const taken = (workflow: string) => vi.waitUntil(async () => (await nextOf(workflow)) > new Date(), WAIT)
+
+describe('several processes', () => {
+  it('fire exactly one run a tick', async () => {
+    // None of these has another tick while the test runs, but on the first of January.
+    const workflows = await Promise.all(Array.from({ length: 20 }, () => due('0 0 1 1 *', 1000)))
+    const workers = await Promise.all([worker(), worker(), worker()])
+    try {
+      for (const workflow of workflows) {
+        await taken(workflow)
+        const runs = await runsOf(workflow)
+        expect(runs).toHaveLength(1)
+        expect(runs[0]).toMatchObject({
+          triggerId: 'tick',
+          createdBy: 'trigger:tick',
+          configurationId: 'stage-values',
+        })
+      }
+    } finally {
+      await Promise.all(workers.map((one) => one.close()))
+    }
+  })
+
+  it('make up for ticks of the last five minutes by one run, and for older ones by none', async () => {
+    const everyMinute = await due('* * * * *', 4 * 60_000)
+    const old = await due('0 0 1 1 *', 6 * 60_000)
+    const lately = await due('0 0 1 1 *', 4 * 60_000)
+    await using _worker = await worker()
+    for (const workflow of [everyMinute, old, lately]) await taken(workflow)
+    // The full minute may have come meanwhile.
+    expect([1, 2]).toContain((await runsOf(everyMinute)).length)
+    expect(await runsOf(old)).toEqual([])
+    expect(await runsOf(lately)).toHaveLength(1)
+  })
+
+  it('go on behind a schedule whose run is refused', async () => {
+    const refused = await due('0 0 1 1 *', 2000)
+    await platform.pool.query('DELETE FROM workflows.stage_assignments WHERE workflow_id = $1', [refused])
+    const good = await due('0 0 1 1 *', 1000)
+    await using _worker = await worker()
+    for (const workflow of [refused, good]) await taken(workflow)
+    expect([await runsOf(refused), await runsOf(good)]).toEqual([[], [expect.anything()]])
+  })
+
+  it('fire nothing that is disabled or deleted, or of a space that is closed', async () => {
+    const disabled = await due('* * * * *', 1000)
+    const config = { schedule: '* * * * *' }
+    await pipelines.put(`/${disabled}/triggers/tick`, {
+      type: 'schedule',
+      stage: 'test',
+      enabled: false,
+      config,
+    })
+    const space = await platform.space()
+    const own = pipelinesIn(platform, space)
+    const closed = await own.workflow([task('only')], { KEY: 'v' })
+    await own.put(`/${closed}/triggers/tick`, {
+      type: 'schedule',
+      stage: 'test',
+      enabled: true,
+      config: { schedule: '0 0 1 1 *' },
+    })
+    await platform.pool.query('UPDATE workflows.triggers SET next_at = now() WHERE workflow_id = $1', [
+      closed,
+    ])
+    const token = platform.superuser.token
+    await platform.call('DELETE', `/portal/v1/spaces/${space.spaceId}`, { token })
+    await using _worker = await worker()
+    await taken(closed)
+    expect(await runsOf(disabled)).toEqual([])
+    const { rows } = await platform.pool.query('SELECT FROM workflows.runs WHERE workflow_id = $1', [closed])
+    expect(rows).toEqual([])
+  })
+})
+
+describe('what a process left undone', () => {
+  it('is handed over by another', async () => {
+    engine.fault = new Error('away')
+    const workflow = await pipelines.workflow()
+    const runId = await pipelines.running(workflow)
+    const cancelled = await pipelines.running(workflow)
+    await pipelines.call('POST', `/${workflow}/runs/${cancelled}:cancel`)
+    engine.fault = undefined
+    await using _worker = await worker()
+    await vi.waitUntil(() => engine.submitted.some((run) => run.runId === runId), WAIT)
+    await pipelines.inStatus(workflow, cancelled, 'Cancelled')
+    expect(engine.submitted.filter((run) => run.runId === runId)).toHaveLength(1)
+  })
+
+  it('is observed by another', async () => {
+    const workflow = await pipelines.workflow()
+    const runId = await pipelines.running(workflow)
+    await vi.waitUntil(() => engine.submitted.some((run) => run.runId === runId))
+    engine.tells = false
+    engine.succeed(runId)
+    await using _worker = await worker()
+    const status = async (): Promise<string> => {
+      const { rows } = await platform.pool.query('SELECT status FROM workflows.runs WHERE run_id = $1', [
+        runId,
+      ])
+      return rows[0].status
+    }
+    // Read in the database: asking the service would be a look at the engine itself.
+    await vi.waitUntil(async () => (await status()) === 'Succeeded', WAIT)
+  })
+
+  it('is looked after by one process at a time', async () => {
+    const workers = await Promise.all([worker(), worker()])
+    const holders = async () => {
+      const { rows } = await platform.pool.query('SELECT holder FROM workflows.leases WHERE until > now()')
+      return rows.map(({ holder }) => holder)
+    }
+    await vi.waitUntil(async () => (await holders()).length === 1, WAIT)
+    await Promise.all(workers.map((one) => one.close()))
+    expect(await holders()).toEqual([])
+  })
+})
