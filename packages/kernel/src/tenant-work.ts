@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
 import { callerGone } from './errors.ts'
 import { KeyedSemaphore } from './semaphore.ts'
 import { Turns, type WaitingRoom } from './turns.ts'
@@ -10,11 +11,18 @@ const PIECES_A_ROUND = 1
 /** Large reads of the database that a tenant has under way. */
 const READS_AT_ONCE = 1
 
+/**
+ * Large bodies of a tenant that are parsed in a second: what they leave behind is collected while everybody waits, tens of
+ * milliseconds for each hundred megabytes.
+ */
+const BODY_BYTES_A_SECOND = 32 * 1024 * 1024
+
 /** How the tenants of a process take turns. */
 export class TenantTurns {
   readonly requests: Turns
   readonly pieces = new Turns(PIECES_A_ROUND)
   readonly reads = new KeyedSemaphore(READS_AT_ONCE)
+  readonly bodies = new KeyedSemaphore(1)
 
   constructor(room: WaitingRoom) {
     this.requests = new Turns(REQUESTS_A_ROUND, room)
@@ -86,4 +94,19 @@ export function turnForPiece(work = workUnderWay()): Promise<unknown> | undefine
 /** Reads much of the database: a tenant's large reads wait for each other. */
 export async function readLarge<T>(read: () => Promise<T>, work = workUnderWay()): Promise<T> {
   return work?.tenant === undefined ? read() : work.turns.reads.run(work.tenant, read)
+}
+
+/** Parses a large body: a tenant's one after the other, with a rest as long as its size asks for. */
+export function parseAtPace<T>(
+  bytes: number,
+  parse: () => Promise<T>,
+  work: TenantWork | undefined,
+): Promise<T> {
+  if (work === undefined) return parse()
+  return new Promise((resolve, reject) => {
+    void work.turns.bodies.run(work.tenant ?? '', async () => {
+      await parse().then(resolve, reject)
+      await delay((bytes / BODY_BYTES_A_SECOND) * 1000, undefined, { ref: false })
+    })
+  })
 }

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import { parseJson } from '../json.ts'
 import { parseJsonInPieces } from '../json-pieces.ts'
 import { release } from '../memory.ts'
-import { turnForPiece, workOf } from '../tenant-work.ts'
+import { parseAtPace, turnForPiece, workOf } from '../tenant-work.ts'
 import type { HttpServer } from './server.ts'
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\b/
@@ -70,10 +70,14 @@ async function readLargeBody(
   return body === undefined ? undefined : parseInTurn(request, body, read)
 }
 
-async function parseInTurn(request: FastifyRequest, body: Buffer, read: ReadBytes): Promise<unknown> {
-  const pause = () => turnForPiece(workOf(request))
-  await pause()
-  return read(body, pause)
+function parseInTurn(request: FastifyRequest, body: Buffer, read: ReadBytes): Promise<unknown> {
+  const work = workOf(request)
+  const pause = () => turnForPiece(work)
+  const parse = async (): Promise<unknown> => {
+    await pause()
+    return read(body, pause)
+  }
+  return parseAtPace(body.length, parse, work)
 }
 
 /** Reads JSON, and frees the bytes of a large body; a huge one piece by piece. */

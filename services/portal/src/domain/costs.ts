@@ -96,6 +96,7 @@ export async function reportCosts(
   spaceId: string,
   month: string,
   options: { byDay: boolean; defaultCurrency: string },
+  pause: Pause,
 ): Promise<[CurrencyReport, ...CurrencyReport[]]> {
   const span = { spaceId, ...spanOf(month), byDay: options.byDay }
   const sums = await sumDailyTotals(db, span)
@@ -106,24 +107,40 @@ export async function reportCosts(
       entries: rows.reduce((count, row) => count + row.entries, 0),
     }))
     .sort((a, b) => b.entries - a.entries || (a.currency < b.currency ? -1 : 1))
-  const [main, ...others] = currencies.map(({ currency, rows }) => reportOf(currency, rows))
-  return [main ?? reportOf(options.defaultCurrency, []), ...others]
+  const reports: CurrencyReport[] = []
+  for (const { currency, rows } of currencies) reports.push(await reportOf(currency, rows, pause))
+  const [main = { currency: options.defaultCurrency, services: [], overall: '0' }, ...others] = reports
+  return [main, ...others]
 }
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-function reportOf(currency: string, sums: readonly CostSum[]): CurrencyReport {
-  const services = [...Map.groupBy(sums, (sum) => sum.service)]
-    .map(([service, rows]) => ({
-      service,
-      total: sumOf(rows.map((row) => row.amount)),
-      days: rows
-        .map((row) => ({ day: row.day ?? '', amount: plainDecimal(row.amount) }))
-        .sort((a, b) => byText(a.day, b.day)),
-    }))
-    .sort((a, b) => byText(a.service, b.service))
-  return { currency, services, overall: sumOf(services.map((service) => service.total)) }
+/** Lets others get their turn; undefined: go on at once. */
+export type Pause = () => Promise<unknown> | undefined
+
+/** Services that are summed at once. */
+const SERVICES_A_PIECE = 50
+
+async function reportOf(currency: string, sums: readonly CostSum[], pause: Pause): Promise<CurrencyReport> {
+  const groups = [...Map.groupBy(sums, (sum) => sum.service)].sort(([a], [b]) => byText(a, b))
+  const services: ServiceCost[] = []
+  let overall = '0'
+  for (let at = 0; at < groups.length; at += SERVICES_A_PIECE) {
+    await pause()
+    const piece = groups.slice(at, at + SERVICES_A_PIECE).map(([service, rows]) => costOf(service, rows))
+    services.push(...piece)
+    overall = sumOf([overall, ...piece.map(({ total }) => total)])
+  }
+  return { currency, services, overall }
 }
+
+const costOf = (service: string, rows: readonly CostSum[]): ServiceCost => ({
+  service,
+  total: sumOf(rows.map((row) => row.amount)),
+  days: rows
+    .map((row) => ({ day: row.day ?? '', amount: plainDecimal(row.amount) }))
+    .sort((a, b) => byText(a.day, b.day)),
+})
 
 /** Use of a model by one API key: what the gateway hands over. */
 export type UsageCost = UsageEntry

@@ -2,12 +2,12 @@ import { actOf } from '@atrium/access'
 import { readJsonBodies, type ServiceScope } from '@atrium/kernel/http'
 import { parseJson } from '@atrium/kernel/json'
 import { readLarge, turnForPiece } from '@atrium/kernel/tenant-work'
-import type { Static } from 'typebox'
 import type { PortalContext } from '../context.ts'
 import { bodyErrors, errors, SpaceParams } from '../contract/common.ts'
 import { CostEntry, CostEntryInput, CostReport, CostReportQuery } from '../contract/costs.ts'
-import { type CurrencyReport, recordCost, reportCosts } from '../domain/costs.ts'
+import { recordCost, reportCosts } from '../domain/costs.ts'
 import { exactNumber, numberSource } from '../domain/exact-json.ts'
+import { reportsText } from './cost-report-text.ts'
 import { exactly } from './exactly.ts'
 import type { PortalGuard } from './guard.ts'
 
@@ -24,25 +24,6 @@ function keepAmounts(scope: ServiceScope): void {
     if (amount !== undefined && typeof value === 'object' && value !== null) writtenAmounts.set(value, amount)
     return value
   })
-}
-
-function present(report: CurrencyReport, includeDetails: boolean) {
-  return {
-    currency: report.currency,
-    services: report.services.map(({ service, total, days }) => ({
-      service,
-      totalCost: exactNumber(total),
-      ...(includeDetails
-        ? { billingPositions: days.map(({ day, amount }) => ({ day, calculatedCost: exactNumber(amount) })) }
-        : {}),
-    })),
-    totals: {
-      overallCost: exactNumber(report.overall),
-      services: Object.fromEntries(
-        report.services.map(({ service, total }) => [service, exactNumber(total)]),
-      ),
-    },
-  }
 }
 
 export async function costRoutes(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard): Promise<void> {
@@ -66,23 +47,15 @@ function costReport(scope: ServiceScope, ctx: PortalContext, guard: PortalGuard)
       querystring: CostReportQuery,
       response: { 200: CostReport, ...errors(400, 403, 404) },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const { spaceId } = request.params
       const { month, includeDetails = false } = request.query
       const options = { byDay: includeDetails, defaultCurrency: ctx.env.ATRIUM_CURRENCY }
-      const reports = await readLarge(() => reportCosts(ctx.db, spaceId, month, options))
-      const turn = turnForPiece()
-      if (turn !== undefined) await turn
-      const generatedAt = new Date().toISOString()
-      const [main, ...others] = reports.map((report) => ({
-        spaceId,
-        month,
-        ...present(report, includeDetails),
-        generatedAt,
-      }))
-      return { ...main, ...(others.length > 0 ? { reports: [main, ...others] } : {}) } as Static<
-        typeof CostReport
-      >
+      const pause = () => turnForPiece()
+      const reports = await readLarge(() => reportCosts(ctx.db, spaceId, month, options, pause))
+      const heading = { spaceId, month, generatedAt: new Date().toISOString() }
+      const text = await reportsText(reports, heading, includeDetails, pause)
+      return reply.type('application/json; charset=utf-8').send(text as never)
     },
   })
 }
