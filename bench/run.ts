@@ -65,7 +65,7 @@ const SECTIONS: readonly Section[] = [
     title: 'Neighbours',
     script: 'neighbours/run.ts',
     about:
-      'One tenant does its worst within the contract on each service, while another’s plain call to the same service is timed: one every 20 ms on one connection, first with the platform quiet, then under attack. Plain calls: a token, reading a space, a chat with the sandbox, reading a vector store. The attacker owns 6,000 audit entries of 8 kB, 50,000 costs of the month and 5,000 embeddings. Platform, PostgreSQL, attacker and neighbour share the cores. Goal: the neighbour’s p99 at most 3 times the quiet one.',
+      'One tenant does its worst within the contract on each service, while another’s plain call to the same service is timed: one every 20 ms on one connection, first with the platform quiet, then under attack; longer where the attacker gets no answer in that time. Plain calls: a token, reading a space, a chat with the sandbox, reading a vector store. The attacker owns 6,000 audit entries of 8 kB, 50,000 costs of the month and 5,000 embeddings. Platform, PostgreSQL, attacker and neighbour share the cores, so between two of its calls the neighbour asks a bare Node.js server beside the platform, which nobody attacks: how much slower that becomes is what the cores, not the platform, do to it. Last the bare server gets the attacker’s calls, as many a second. Goal: the neighbour’s p99 at most 3 times the quiet one, or no worse than the bare server’s beside it.',
   },
   {
     title: 'Starting',

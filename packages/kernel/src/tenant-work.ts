@@ -12,10 +12,12 @@ const PIECES_A_ROUND = 1
 const READS_AT_ONCE = 1
 
 /**
- * Large bodies of a tenant that are parsed in a second: what they leave behind is collected while everybody waits, tens of
- * milliseconds for each hundred megabytes.
+ * Large bodies of a tenant that are parsed in a second while others are there: what they leave behind is collected while
+ * everybody waits, tens of milliseconds for each hundred megabytes.
  */
-const BODY_BYTES_A_SECOND = 32 * 1024 * 1024
+const BODY_BYTES_A_SECOND = 16 * 1024 * 1024
+/** Whoever sent nothing for so long is not there. */
+const PRESENT_MS = 1000
 
 /** How the tenants of a process take turns. */
 export class TenantTurns {
@@ -23,9 +25,23 @@ export class TenantTurns {
   readonly pieces = new Turns(PIECES_A_ROUND)
   readonly reads = new KeyedSemaphore(READS_AT_ONCE)
   readonly bodies = new KeyedSemaphore(1)
+  #last: string | undefined
+  #changedAt = Number.NEGATIVE_INFINITY
 
   constructor(room: WaitingRoom) {
     this.requests = new Turns(REQUESTS_A_ROUND, room)
+  }
+
+  /** A tenant sent a request. */
+  note(tenant: string): void {
+    if (tenant === this.#last) return
+    if (this.#last !== undefined) this.#changedAt = performance.now()
+    this.#last = tenant
+  }
+
+  /** Whether requests of more than one tenant came lately. */
+  get isShared(): boolean {
+    return performance.now() - this.#changedAt < PRESENT_MS
   }
 }
 
@@ -75,6 +91,7 @@ export function workFor(tenant: string): Promise<void> | undefined {
   const work = works.getStore()
   if (work === undefined) return undefined
   work.tenant = tenant
+  work.turns.note(tenant)
   const turn = work.turns.requests.take(tenant, work.onGone)
   return turn === undefined ? undefined : whenItComes(turn)
 }
@@ -96,7 +113,7 @@ export async function readLarge<T>(read: () => Promise<T>, work = workUnderWay()
   return work?.tenant === undefined ? read() : work.turns.reads.run(work.tenant, read)
 }
 
-/** Parses a large body: a tenant's one after the other, with a rest as long as its size asks for. */
+/** Parses a large body: a tenant's one after the other, and while others are there with a rest as long as its size asks. */
 export function parseAtPace<T>(
   bytes: number,
   parse: () => Promise<T>,
@@ -106,7 +123,10 @@ export function parseAtPace<T>(
   return new Promise((resolve, reject) => {
     void work.turns.bodies.run(work.tenant ?? '', async () => {
       await parse().then(resolve, reject)
-      await delay((bytes / BODY_BYTES_A_SECOND) * 1000, undefined, { ref: false })
+      if (work.turns.isShared) await rest(bytes)
     })
   })
 }
+
+const rest = (bytes: number): Promise<void> =>
+  delay((bytes / BODY_BYTES_A_SECOND) * 1000, undefined, { ref: false })

@@ -6,6 +6,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AppError } from '../errors.ts'
 import { createLogger } from '../log.ts'
+import { newTenantWork, parseAtPace, TenantTurns } from '../tenant-work.ts'
 import { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './bodies.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
 
@@ -144,5 +145,41 @@ describe('large bodies that come at once', () => {
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(8).fill(200))
     expect(new Set(rounds).size).toBe(8)
     await server.close()
+  })
+})
+
+describe('a tenant’s large bodies', () => {
+  it('are parsed one after the other, and another tenant’s between them', async () => {
+    const order: string[] = []
+    const turns = new TenantTurns({ ofTenant: 1, ofAll: 1, refusal: () => new Error('too busy') })
+    const gate = Promise.withResolvers<void>()
+    const parseFor = (tenant: string, wait?: Promise<void>): Promise<void> => {
+      const work = newTenantWork({}, { turns, onGone: () => {} })
+      work.tenant = tenant
+      const parse = async (): Promise<void> => {
+        order.push(`${tenant} begins`)
+        await wait
+        order.push(`${tenant} ends`)
+      }
+      return parseAtPace(1000, parse, work)
+    }
+    const first = parseFor('a', gate.promise)
+    const second = parseFor('a')
+    await parseFor('b')
+    expect(order).toEqual(['a begins', 'b begins', 'b ends'])
+    gate.resolve()
+    await Promise.all([first, second])
+    expect(order.slice(3)).toEqual(['a ends', 'a begins', 'a ends'])
+    await expect.poll(() => turns.bodies.size).toBe(0)
+  })
+
+  it('say so when they cannot be parsed, and the next is', async () => {
+    const turns = new TenantTurns({ ofTenant: 1, ofAll: 1, refusal: () => new Error('too busy') })
+    const work = newTenantWork({}, { turns, onGone: () => {} })
+    const failing = async (): Promise<void> => {
+      throw new Error('no JSON')
+    }
+    await expect(parseAtPace(1000, failing, work)).rejects.toThrow('no JSON')
+    expect(await parseAtPace(1000, async () => 'read', work)).toBe('read')
   })
 })
