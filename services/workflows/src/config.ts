@@ -16,6 +16,52 @@ export const workflowsEnv = {
     'Whether fetch-git-code takes `file://` addresses of this machine: for tests',
     { fallback: false },
   ),
+  ATRIUM_WORKFLOWS_TASKS: variable.integer(
+    'Tasks that this process runs at once; 0: it runs none. By default twice its cores, at least 4',
+    { maximum: 10_000 },
+  ),
+  ATRIUM_WORKFLOWS_TASKS_PER_SPACE: variable.integer(
+    'Of these, those of one space; three quarters by default',
+    { minimum: 1, maximum: 10_000 },
+  ),
+  ATRIUM_WORKFLOWS_TASK_SECONDS: variable.integer('Longest time of a task', {
+    fallback: 86_400,
+    minimum: 1,
+  }),
+  ATRIUM_WORKFLOWS_TASK_PROCESSOR_SECONDS: variable.integer('Processor time of one process of a task', {
+    fallback: 86_400,
+    minimum: 1,
+  }),
+  ATRIUM_WORKFLOWS_TASK_MEMORY_MB: variable.integer(
+    'Address space of one process of a task, MiB; half of this machine’s memory by default, at least 4096',
+    { minimum: 64 },
+  ),
+  ATRIUM_WORKFLOWS_TASK_PROCESSES: variable.integer(
+    'Processes and threads of a task; of all tasks of a space where each space has a user of its own',
+    { fallback: 1024, minimum: 16 },
+  ),
+  ATRIUM_WORKFLOWS_TASK_FILE_MB: variable.integer('Largest file that a task writes, MiB', {
+    fallback: 10_240,
+    minimum: 1,
+  }),
+  ATRIUM_WORKFLOWS_TASK_OPEN_FILES: variable.integer('Files that one process of a task has open', {
+    fallback: 4096,
+    minimum: 64,
+  }),
+  ATRIUM_WORKFLOWS_WORKSPACE_MB: variable.integer('Folder of a run, MiB; one that outgrows it is ended', {
+    fallback: 20_480,
+    minimum: 1,
+  }),
+  ATRIUM_WORKFLOWS_DISK_RESERVE_MB: variable.integer(
+    'Free space on the disk of the data folder, MiB, below which the largest run is ended',
+    { fallback: 1024 },
+  ),
+  ATRIUM_WORKFLOWS_TASK_ENV: variable.list(
+    'NAME=value, comma-separated: given to every process of tasks, like HTTPS_PROXY or PIP_INDEX_URL. Tenants can read them',
+  ),
+  ATRIUM_PYTHON: variable.string('Python of run-python-code on the local engine: a path, or a name in PATH', {
+    fallback: 'python3',
+  }),
   ATRIUM_WORKFLOWS_ACTIVE_RUNS: variable.integer(
     'Runs of one space that have not ended, waiting ones included; further ones are refused (429)',
     { fallback: 10_000, minimum: 1, maximum: 1_000_000 },

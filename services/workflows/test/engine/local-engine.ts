@@ -17,28 +17,14 @@ import {
   type LocalEngine,
   type LocalEngineOptions,
 } from '../../src/adapters/local/engine.ts'
-import { TaskFailure, type TaskProgram } from '../../src/adapters/local/program.ts'
-import type { EngineRun, PlannedTask, RunRef } from '../../src/ports.ts'
+import type { EngineRun, RunRef } from '../../src/ports.ts'
 import type { WorkflowsTables } from '../../src/queries/tables.ts'
 import type { Behaviour, EngineUnderTest } from './engine-contract.ts'
 import { LIMITS } from './limits.ts'
 import { MemoryOutput } from './memory-output.ts'
+import { PLAIN_ARGUMENTS, scriptTask, shell } from './shell.ts'
 
 const log = createLogger({ level: process.env.TEST_LOG_LEVEL ?? 'silent', fd: 2 })
-
-/** A program of tests: a shell script, its environment and its limits as arguments. Real processes in the real sandbox. */
-export const shell: TaskProgram = async (task) => {
-  const { script = '', env = '{}', timeoutSeconds } = task.arguments
-  const result = await task.exec('sh', ['-c', script], {
-    env: JSON.parse(env) as Record<string, string>,
-    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds: Number(timeoutSeconds) }),
-  })
-  if (result.exitCode === 0) return
-  const { exitCode, signal, exceeded, tail } = result
-  throw new TaskFailure(
-    `exit code ${exitCode}, signal ${signal}, exceeded ${exceeded}${tail === '' ? '' : `\n${tail}`}`,
-  )
-}
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
@@ -58,14 +44,6 @@ function scriptOf(behaviour: Behaviour): string {
       return `[ -e ${quoted(behaviour.file)} ] || { : > ${quoted(behaviour.file)}; exit 3; }`
   }
 }
-
-export const scriptTask = (
-  script: string,
-  more: Readonly<Record<string, string>> = {},
-): Pick<PlannedTask, 'template' | 'arguments'> => ({
-  template: { name: 'shell', version: 'v1.0.0' },
-  arguments: { script, ...more },
-})
 
 export interface LocalEngineTest extends EngineUnderTest {
   readonly engine: LocalEngine
@@ -174,24 +152,4 @@ export async function startLocalEngine(
       await rm(dataDir, { recursive: true, force: true })
     },
   }
-}
-
-const REFERENCE = /\$\{secret\.([A-Z_]+)\}/g
-
-const PLAIN_ARGUMENTS: LocalEngineOptions['arguments'] = {
-  secretsOf: (task) =>
-    Object.values(task.arguments).flatMap((text) =>
-      [...text.matchAll(REFERENCE)].map(([, name = '']) => name),
-    ),
-  fill: (task, secrets) => ({
-    arguments: Object.fromEntries(
-      Object.entries(task.arguments).map(([name, text]) => [
-        name,
-        text.replace(REFERENCE, (_all, secret: string) =>
-          JSON.stringify(secrets.get(secret) ?? '').slice(1, -1),
-        ),
-      ]),
-    ),
-    missing: [],
-  }),
 }
