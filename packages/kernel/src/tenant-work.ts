@@ -17,7 +17,7 @@ const READS_AT_ONCE = 1
  */
 const BODY_BYTES_A_SECOND = 16 * 1024 * 1024
 /** Whoever sent nothing for so long is not there. */
-const PRESENT_MS = 1000
+const PRESENT_MS = 10_000
 
 /** How the tenants of a process take turns. */
 export class TenantTurns {
@@ -92,6 +92,8 @@ export function workFor(tenant: string): Promise<void> | undefined {
   if (work === undefined) return undefined
   work.tenant = tenant
   work.turns.note(tenant)
+  // Whoever is alone waits for nobody: rounds with few requests in them cost throughput.
+  if (!work.turns.isShared) return undefined
   const turn = work.turns.requests.take(tenant, work.onGone)
   return turn === undefined ? undefined : whenItComes(turn)
 }

@@ -37,6 +37,9 @@ beforeEach(async () => {
     },
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
+  // From here on the process is shared.
+  for (const tenant of ['one', 'another']) await app.inject({ url: '/', headers: { 'x-tenant': tenant } })
+  begun = []
 })
 afterEach(() => app.close())
 
@@ -115,4 +118,26 @@ it('a caller that hangs up while it waits leaves nothing behind, and its request
   expect(await statuses(neighbour, 1)).toEqual([200])
   await expect.poll(() => gauge('atrium_http_waiting_requests')).toBe(0)
   expect(begun.filter((tenant) => tenant === 'attacker').length).toBeLessThan(WAITING + 8)
+})
+
+it('a tenant that is alone does not wait, and is not refused', async () => {
+  const alone = await createHttpServer({
+    log: createLogger({ level: 'silent' }),
+    metrics: new Registry(),
+    corsOrigins: [],
+    bodyLimit: 1000,
+    waitingRequests: 1,
+    trustedProxies: [],
+    https: false,
+  })
+  alone.get('/', {
+    onRequest: async () => {
+      const turn = workFor('alone')
+      if (turn !== undefined) await turn
+    },
+    handler: async () => 'done',
+  })
+  const answers = await Promise.all(Array.from({ length: 100 }, () => alone.inject('/')))
+  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]))
+  await alone.close()
 })
