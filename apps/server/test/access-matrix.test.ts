@@ -3,7 +3,13 @@ import { agentsAccess } from '@atrium/agents'
 import { gatewayAccess } from '@atrium/gateway'
 import { identityAccess } from '@atrium/identity'
 import { portalAccess } from '@atrium/portal'
-import { type Answer, sharedTestPlatform, startTestPlatform, type TestPlatform } from '@atrium/testing'
+import {
+  type Answer,
+  sharedTestPlatform,
+  startTestPlatform,
+  type TestPlatform,
+  type TestSpace,
+} from '@atrium/testing'
 import { workflowsAccess } from '@atrium/workflows'
 import { beforeAll, describe, expect, it } from 'vitest'
 
@@ -126,10 +132,18 @@ const AGENTS_BODY = {
 }
 
 /** The same for each PUT and POST of the workflows service. */
-const WORKFLOWS_BODY = { type: 'webhook', stage: 'test', name: 'taken over', tasks: [] }
+const WORKFLOWS_BODY = {
+  type: 'webhook',
+  stage: 'test',
+  name: 'taken over',
+  tasks: [],
+  data: {},
+  versionId: 'theirs',
+  value: 'taken',
+}
 
 /** Clients choose these ids, so that an id of another space's is a new one here. */
-const MAKES_ITS_OWN = ['putWorkflow']
+const MAKES_ITS_OWN = ['putWorkflow', 'putSecret']
 
 /** What an operation demands in its query before it looks for anything. */
 const QUERIES: Readonly<Record<string, string>> = { createRun: '?stage=test' }
@@ -221,6 +235,32 @@ describe('the access matrix', () => {
   })
 })
 
+/** One of each kind that the workflows service has. @returns their ids by parameter */
+async function fillWorkflows({ spaceId: space, ownerToken }: TestSpace): Promise<Record<string, string>> {
+  const templateRef = { name: 'run-python-code', version: 'v1' }
+  const tasks = [{ name: 'a', templateRef, arguments: { script: 'a.py' } }]
+  for (const [path, body] of [
+    ['workflows/theirs', { name: 'theirs' }],
+    ['workflows/theirs/versions/theirs', { tasks }],
+    ['workflows/theirs/configurations/theirs', { data: {} }],
+    ['workflows/theirs/stages/test', { versionId: 'theirs', configurationId: 'theirs' }],
+    ['secrets/THEIRS', { value: 'secret' }],
+  ] as const) {
+    const made = await platform.call('PUT', `/workflows/v1/spaces/${space}/${path}`, {
+      token: ownerToken,
+      body,
+    })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+  }
+  return {
+    workflowId: 'theirs',
+    versionId: 'theirs',
+    configurationId: 'theirs',
+    stage: 'test',
+    name: 'THEIRS',
+  }
+}
+
 describe('a child of another space', () => {
   it('is not found under a space of one’s own, by any operation', async () => {
     const owner = { qxId: 'qx-owner-of-both' }
@@ -275,11 +315,7 @@ describe('a child of another space', () => {
     })
     const { vectorStoreId } = await inAgents('/vector-stores', { name: 'store' })
     Object.assign(children, { agentId, threadId, messageId, vectorStoreId })
-    const workflow = await platform.call('PUT', `/workflows/v1/spaces/${theirs.spaceId}/workflows/theirs`, {
-      token: theirs.ownerToken,
-      body: { name: 'theirs' },
-    })
-    Object.assign(children, { workflowId: workflow.body.workflowId, versionId: 'theirs' })
+    Object.assign(children, await fillWorkflows(theirs))
     const trigger = await platform.call(
       'PUT',
       `/workflows/v1/spaces/${theirs.spaceId}/workflows/theirs/triggers/theirs`,

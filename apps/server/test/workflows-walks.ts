@@ -52,18 +52,20 @@ async function putVersion(stage: Stage): Promise<Answer> {
   return sent(stage, 'PUT', 'workflows/audited/versions/v-1', { tasks })
 }
 
-/** A version that is assigned to the stage `test`. */
-async function assignVersion(stage: Stage): Promise<void> {
+async function putConfiguration(stage: Stage): Promise<Answer> {
+  await putWorkflow(stage)
+  return sent(stage, 'PUT', 'workflows/audited/configurations/c-1', { data: { key: CONTENT } })
+}
+const putSecret = (stage: Stage): Promise<Answer> => sent(stage, 'PUT', 'secrets/TOKEN', { value: CONTENT })
+
+/** Assigns a version to a stage. */
+async function assignStage(stage: Stage, name = 'test'): Promise<Answer> {
   await putVersion(stage)
-  await stage.platform.pool.query(
-    `INSERT INTO workflows.stage_assignments (space_id, workflow_id, stage, version_id)
-     VALUES ($1, 'audited', 'test', 'v-1')`,
-    [stage.spaceId],
-  )
+  return sent(stage, 'PUT', `workflows/audited/stages/${name}`, { versionId: 'v-1' })
 }
 
 async function createRun(stage: Stage): Promise<Answer> {
-  await assignVersion(stage)
+  await assignStage(stage)
   return sent(stage, 'POST', 'workflows/audited/runs?stage=test', { configuration: { about: CONTENT } })
 }
 
@@ -80,7 +82,7 @@ async function failedRun(stage: Stage): Promise<{ path: string; runId: string }>
 const TRIGGER = 'workflows/audited/triggers/hook'
 const secretOf = ({ body }: Answer): string => body.webhookUrl.split('/').at(-1)
 async function putTrigger(stage: Stage): Promise<Answer> {
-  await assignVersion(stage)
+  await assignStage(stage)
   return sent(stage, 'PUT', TRIGGER, { type: 'webhook', stage: 'test' })
 }
 
@@ -95,6 +97,21 @@ export const workflowsWalks: Readonly<Record<string, (stage: Stage) => Promise<D
   async deleteVersion(stage) {
     await putVersion(stage)
     return done(stage, await sent(stage, 'DELETE', 'workflows/audited/versions/v-1'), 'v-1')
+  },
+  putConfiguration: async (stage) => done(stage, await putConfiguration(stage), 'c-1'),
+  async deleteConfiguration(stage) {
+    await putConfiguration(stage)
+    return done(stage, await sent(stage, 'DELETE', 'workflows/audited/configurations/c-1'), 'c-1')
+  },
+  assignStage: async (stage) => done(stage, await assignStage(stage, 'int'), 'audited/int'),
+  async unassignStage(stage) {
+    await assignStage(stage, 'int')
+    return done(stage, await sent(stage, 'DELETE', 'workflows/audited/stages/int'), 'audited/int')
+  },
+  putSecret: async (stage) => done(stage, await putSecret(stage), 'TOKEN'),
+  async deleteSecret(stage) {
+    await putSecret(stage)
+    return done(stage, await sent(stage, 'DELETE', 'secrets/TOKEN'), 'TOKEN')
   },
 
   async createRun(stage) {

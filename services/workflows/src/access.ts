@@ -1,5 +1,6 @@
 import { defineAccess } from '@atrium/access'
 
+const owners = { user: 'owner', client: 'owner', key: 'unauthorized' } as const
 const members = { user: 'member', client: 'member', key: 'unauthorized' } as const
 
 /** Who may call which operation: people and machines of the space, by token; API keys are for models and agents. */
@@ -14,6 +15,21 @@ export const workflowsAccess = defineAccess({
   getVersion: members,
   listVersions: members,
   deleteVersion: members,
+
+  assignStage: members,
+  getStage: members,
+  listStages: members,
+  unassignStage: members,
+
+  putConfiguration: members,
+  getConfiguration: members,
+  listConfigurations: members,
+  deleteConfiguration: members,
+
+  putSecret: owners,
+  getSecret: members,
+  listSecrets: members,
+  deleteSecret: owners,
 
   createRun: members,
   getRun: members,

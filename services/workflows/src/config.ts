@@ -1,5 +1,7 @@
 import { variable } from '@atrium/kernel/config'
 
+export { secretPurpose } from './domain/secret-purpose.ts'
+
 /** The workflows service's part of the environment. */
 export const workflowsEnv = {
   ATRIUM_ENGINE: variable.string(

@@ -10,7 +10,7 @@ import type { WorkflowsDb } from './queries/tables.ts'
 
 /** What the handlers work with; made once, in `createWorkflows`. */
 export interface WorkflowsContext
-  extends Pick<PlatformDeps, 'log' | 'jobs' | 'notifications' | 'publicUrl' | 'dataDir'> {
+  extends Pick<PlatformDeps, 'log' | 'jobs' | 'masterKey' | 'notifications' | 'publicUrl' | 'dataDir'> {
   readonly db: WorkflowsDb
   readonly env: EnvValues<typeof workflowsEnv>
   readonly audit: AuditLog

@@ -1,4 +1,11 @@
-import { AppError, conflict, invalidInput, notFound, tooManyRequests } from '@atrium/kernel/errors'
+import {
+  AppError,
+  conflict,
+  invalidInput,
+  notFound,
+  preconditionFailed,
+  tooManyRequests,
+} from '@atrium/kernel/errors'
 import type { ErrorView } from '@atrium/kernel/http'
 import type { ErrorBody } from './contract/common.ts'
 
@@ -7,6 +14,23 @@ export const spaceNotFound = (spaceId: string): AppError => notFound('Space', sp
 export const workflowNotFound = (workflowId: string): AppError => notFound('Workflow', workflowId)
 
 export const versionNotFound = (versionId: string): AppError => notFound('Version', versionId)
+
+export const configurationNotFound = (configurationId: string): AppError =>
+  notFound('Configuration', configurationId)
+export const secretNotFound = (name: string): AppError => notFound('Secret', name)
+
+export const stageNotAssigned = (stage: string): AppError =>
+  new AppError(404, 'not_assigned', `Nothing is assigned to the stage ${stage}`)
+
+export const configurationBound = (configurationId: string): AppError =>
+  conflict(`Configuration ${configurationId} is bound to a stage`, 'configuration_bound')
+
+/**
+ * Why a conditional write touched no row.
+ * @param exists whether the row is there in another version
+ */
+export const missed = (exists: boolean, absent: AppError): AppError =>
+  exists ? preconditionFailed() : absent
 
 const MOST_TOLD = 50
 
@@ -24,8 +48,6 @@ export const workflowHasActiveRuns = (workflowId: string): AppError =>
 
 export const runNotFound = (runId: string): AppError => notFound('Run', runId)
 export const triggerNotFound = (triggerId: string): AppError => notFound('Trigger', triggerId)
-export const configurationNotFound = (configurationId: string): AppError =>
-  notFound('Configuration', configurationId)
 
 const noVersion = (status: number, code: string) => (stage: string) =>
   new AppError(status, code, `The stage ${stage} has no version assigned`)

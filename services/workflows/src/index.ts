@@ -7,6 +7,7 @@ import type { Job } from '@atrium/kernel/jobs'
 import type { workflowsEnv } from './config.ts'
 import type { WorkflowsContext } from './context.ts'
 import { ErrorBody } from './contract/common.ts'
+import { TAGS } from './contract/tags.ts'
 import { demandBuiltEngine } from './domain/engine-choice.ts'
 import { PageTokens } from './domain/page-tokens.ts'
 import { RunKeeper } from './domain/run-keeper.ts'
@@ -18,22 +19,9 @@ import type { SpaceDirectory, WorkflowEngine } from './ports.ts'
 import type { WorkflowsTables } from './queries/tables.ts'
 import { workflowsRoutes } from './routes/index.ts'
 
-/** How the reference groups the operations. */
-const TAGS = [
-  { name: 'Workflows', description: 'What is built, deployed and run under one name' },
-  { name: 'Versions', description: 'A workflow as it was at one time, validated, and never changed after' },
-  {
-    name: 'Runs',
-    description: 'One time that a version is carried out, with its events, logs and artifacts',
-  },
-  { name: 'Triggers', description: 'What starts runs by itself' },
-  { name: 'Webhooks', description: 'Where a trigger is called from outside' },
-  { name: 'Task templates', description: 'What a task of a workflow can be made of' },
-]
-
 export { workflowsAccess } from './access.ts'
 export type { SpaceDirectory, WorkflowEngine } from './ports.ts'
-export { workflowsEnv, workflowsMigrations } from './setup.ts'
+export { workflowsEnv, workflowsMigrations, workflowsSealed } from './setup.ts'
 
 export interface WorkflowsDeps extends PlatformDeps {
   readonly env: EnvValues<typeof workflowsEnv>
@@ -59,14 +47,14 @@ export interface Workflows {
 
 /** Builds the service on a migrated database. @throws OperatorError when the chosen engine is not built */
 export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
-  const { env, log, audit, jobs, notifications, publicUrl, dataDir, spaces, engine } = deps
+  const { env, log, audit, jobs, masterKey, notifications, publicUrl, dataDir, spaces, engine } = deps
   demandBuiltEngine(env.ATRIUM_ENGINE)
   const db = createDatabase<WorkflowsTables>(deps.pool)
-  const pageTokens = new PageTokens(() => deps.masterKey.deriveAll('workflows/page-tokens'))
+  const pageTokens = new PageTokens(() => masterKey.deriveAll('workflows/page-tokens'))
   const keeper = new RunKeeper({ db, engine, log })
   const followers = new RunFollowers()
   await followers.listen(notifications, log)
-  const platform = { env, log, audit, jobs, notifications, publicUrl, dataDir, spaces }
+  const platform = { env, log, audit, jobs, masterKey, notifications, publicUrl, dataDir, spaces }
   const ctx: WorkflowsContext = { ...platform, db, pageTokens, engine, keeper, followers }
   const stopUpkeep = deps.runsJobs ? runUpkeep(ctx) : async () => {}
   const limits = createRateLimits({

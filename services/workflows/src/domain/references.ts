@@ -1,11 +1,10 @@
+import { REFERENCE_NAME } from '../contract/configurations.ts'
+
 /**
  * References in the arguments of tasks: `${config.KEY}` and `${secret.NAME}`. `$${` stands for `${` itself; every other
  * `${` is a fault, so that a misspelt reference is found before a run. What a reference gives is never read for
  * references again.
  */
-
-/** A name in a reference; keys of configurations are such names, so that each can be referred to. */
-export const REFERENCE_NAME = '[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'
 
 export interface Reference {
   readonly kind: 'config' | 'secret'

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
-import { streamObject } from '@atrium/kernel/http'
+import { pageRequest, streamObject } from '@atrium/kernel/http'
 import type { FastifyReply } from 'fastify'
+import type { ListQuery } from '../contract/common.ts'
 import type { Found } from '../domain/begun.ts'
 
 /** ISO 8601, UTC, milliseconds, `Z`. */
@@ -26,4 +27,10 @@ export function sendPage<Row>(
 ): Readable {
   void reply.type('application/json; charset=utf-8')
   return streamObject(name, rows, present, page)
+}
+
+/** The part of a short list that is asked for. */
+export function partOf<Row>(rows: readonly Row[], query: ListQuery): readonly Row[] {
+  const { limit, offset } = pageRequest(query)
+  return rows.slice(offset, limit === undefined ? undefined : offset + limit)
 }
