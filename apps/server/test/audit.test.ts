@@ -266,7 +266,7 @@ describe.each(SERVICES)('%s', (service) => {
         address: '127.0.0.1',
       }),
     ])
-    for (const secret of [CONTENT, '0.123', stage.apiKey, ...(walked.secrets ?? [])]) {
+    for (const secret of [CONTENT, '0.12345', stage.apiKey, ...(walked.secrets ?? [])]) {
       expect(rows[0].text).not.toContain(secret)
     }
   })

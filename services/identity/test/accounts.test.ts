@@ -95,7 +95,7 @@ describe('accounts of people', () => {
     const changed = await call('PATCH', '/qx-changed', change, match)
     expect([changed.status, changed.body]).toEqual([200, expect.objectContaining(change)])
     expect((await call('PATCH', '/qx-changed', { name: 'Late' }, match)).status).toBe(412)
-    await expect.poll(status, { timeout: 1000, interval: 20 }).toBe(401)
+    await expect.poll(status, { timeout: 10_000, interval: 20 }).toBe(401)
     await expect(application.signIn('qx-changed', PASSWORD)).rejects.toThrow()
     expect((await call('PATCH', '/qx-changed', { disabled: false })).body.disabled).toBe(false)
     expect((await application.signIn('qx-changed', PASSWORD)).access_token).toBeTruthy()
@@ -144,7 +144,7 @@ describe('accounts of people', () => {
     expect((await choose(first.body.passwordLink)).status).toBe(410)
     expect((await choose(second.body.passwordLink)).status).toBe(200)
     const status = async () => (await platform.call('GET', '/auth/v1/sessions', { token })).status
-    await expect.poll(status, { timeout: 1000, interval: 20 }).toBe(401)
+    await expect.poll(status, { timeout: 10_000, interval: 20 }).toBe(401)
     expect((await application.signIn('qx-reset', `${PASSWORD}!`)).access_token).toBeTruthy()
     expect((await call('POST', '/nobody:reset-password')).status).toBe(404)
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestDatabase, grant, startIdentityServer, withinASecond } from './identity-server.ts'
+import { createTestDatabase, eventually, grant, startIdentityServer } from './identity-server.ts'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let server: Awaited<ReturnType<typeof startIdentityServer>>
@@ -20,7 +20,7 @@ describe('clients', () => {
     const { clientId, secret } = await clients.create({ name: 'Registered', status: 'In Progress' })
     expect(secret).toBeUndefined()
     const approved = await clients.approve(clientId)
-    await withinASecond(
+    await eventually(
       async () => (await server.postForm('/access_token', grant(clientId, approved.secret))).status === 200,
     )
     await expect(clients.approve(clientId)).rejects.toMatchObject({ status: 409 })
@@ -83,7 +83,7 @@ describe('clients', () => {
     const put = (secret: string) => clients.put({ clientId: 'put', name: 'Put', status: 'Active', secret })
     await put('the-first-secret-of-put')
     await put('the-second-secret-of-put')
-    await withinASecond(
+    await eventually(
       async () =>
         (await server.postForm('/access_token', grant('put', 'the-second-secret-of-put'))).status === 200,
     )

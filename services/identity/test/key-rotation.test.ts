@@ -1,6 +1,6 @@
 import { decodeProtectedHeader } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createTestDatabase, REALM, startIdentityServer, withinASecond } from './identity-server.ts'
+import { createTestDatabase, eventually, REALM, startIdentityServer } from './identity-server.ts'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 
@@ -79,7 +79,7 @@ describe('rotation', () => {
       expect(await second.identity.verifyToken(token)).toMatchObject({ clientId })
       expect(await server.identity.verifyToken(token)).toMatchObject({ clientId })
     }
-    await withinASecond(async () => kidOf(await second.token(clientId, secret)) === made.kid)
+    await eventually(async () => kidOf(await second.token(clientId, secret)) === made.kid)
     expect(await published(second)).toContain(made.kid)
   })
 
@@ -99,8 +99,8 @@ describe('rotation', () => {
     await using server = await startIdentityServer(database.url)
     await using second = await startIdentityServer(database.url, { publicUrl: server.url })
     await Promise.all([server.identity.rotateKeys(0), second.identity.rotateKeys(0)])
-    await withinASecond(async () => (await published(server)).length === 3)
-    await withinASecond(async () => (await published(second)).length === 3)
+    await eventually(async () => (await published(server)).length === 3)
+    await eventually(async () => (await published(second)).length === 3)
     const kids = await Promise.all(
       [server, second].map(({ identity }) => identity.mintUserToken({ qxId: 'a' })),
     )
@@ -121,7 +121,7 @@ describe('rotation', () => {
     )
     await server.identity.rotateKeys(0)
     expect(await published(server)).not.toContain(kidOf(token))
-    await withinASecond(() =>
+    await eventually(() =>
       server.identity.verifyToken(token).then(
         () => false,
         (error) => error.code === 'token_key_unknown',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CALLBACK, openApplication, openBrowser, PEOPLE } from './browser.ts'
-import { createTestDatabase, startIdentityServer, withinASecond } from './identity-server.ts'
+import { createTestDatabase, eventually, startIdentityServer } from './identity-server.ts'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let server: Awaited<ReturnType<typeof startIdentityServer>>
@@ -42,7 +42,7 @@ const warm = async (...tokens: string[]): Promise<void> => {
 }
 const endsEverywhere = async (token: string, code = 'token_session_ended'): Promise<void> => {
   for (const process of [server, second]) {
-    await withinASecond(async () => (await codeIn(process, token)) === code)
+    await eventually(async () => (await codeIn(process, token)) === code)
   }
 }
 

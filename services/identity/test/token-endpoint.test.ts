@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   basic,
   createTestDatabase,
+  eventually,
   grant,
   REALM,
   startIdentityServer,
-  withinASecond,
 } from './identity-server.ts'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
@@ -270,10 +270,10 @@ describe('secrets', () => {
     const made = await server.identity.clients.create({ name: 'Rotating', status: 'Active' })
     const works = async (candidate: string) => (await token(grant(made.clientId, candidate))).status === 200
     const second = await server.identity.clients.rotateSecret(made.clientId, 3600)
-    await withinASecond(() => works(second.secret))
+    await eventually(() => works(second.secret))
     expect(await works(made.secret)).toBe(true)
     const third = await server.identity.clients.rotateSecret(made.clientId, 0)
-    await withinASecond(async () => !(await works(made.secret)) && !(await works(second.secret)))
+    await eventually(async () => !(await works(made.secret)) && !(await works(second.secret)))
     expect(await works(third.secret)).toBe(true)
   })
 })

@@ -2,13 +2,7 @@ import { createHmac, createPrivateKey } from 'node:crypto'
 import { createMasterKey } from '@atrium/kernel/crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import {
-  createTestDatabase,
-  MASTER_KEY,
-  REALM,
-  startIdentityServer,
-  withinASecond,
-} from './identity-server.ts'
+import { createTestDatabase, eventually, MASTER_KEY, REALM, startIdentityServer } from './identity-server.ts'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
 let server: Awaited<ReturnType<typeof startIdentityServer>>
@@ -276,7 +270,7 @@ describe('a token that was good', () => {
       expect(await refusedBy(second)).toBe(false)
       if (end === 'disable') await server.identity.clients.update(clientId, { status: 'Disabled' })
       else await server.identity.clients.remove(clientId)
-      await Promise.all([withinASecond(() => refusedBy(server)), withinASecond(() => refusedBy(second))])
+      await Promise.all([eventually(() => refusedBy(server)), eventually(() => refusedBy(second))])
       const answer = await second.postForm('/access_token', {
         grant_type: 'client_credentials',
         scope: 'machine2machine',
@@ -294,6 +288,6 @@ describe('a token that was good', () => {
     await database.pool.query(`update identity.clients set status = 'Disabled' where client_id = $1`, [
       clientId,
     ])
-    await withinASecond(async () => (await codeOf(token)) === '401 token_client_inactive')
+    await eventually(async () => (await codeOf(token)) === '401 token_client_inactive')
   })
 })

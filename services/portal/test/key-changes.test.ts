@@ -67,7 +67,7 @@ describe('POST …/apikeys/{apiKeyId}:rotate', () => {
       )
       return rows.map((row) => [row.key_id, JSON.parse(row.usage_details).requests])
     }
-    await expect.poll(requests, { timeout: 3000 }).toEqual([[apiKeyId, 2]])
+    await expect.poll(requests, { timeout: 10_000 }).toEqual([[apiKeyId, 2]])
   })
 
   test('a day without a body; at once with 0; never beyond the key’s own end', async () => {
