@@ -37,27 +37,19 @@ export function pipelinesIn(platform: TestPlatform, space: TestSpace) {
     return answer
   }
 
-  async function configure(workflow: string, id: string, data: Record<string, string>): Promise<void> {
-    await platform.pool.query(
-      `INSERT INTO workflows.configurations (space_id, workflow_id, configuration_id, data) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (space_id, workflow_id, configuration_id) DO UPDATE SET data = excluded.data`,
-      [space.spaceId, workflow, id, JSON.stringify(data)],
-    )
-  }
+  const configure = (workflow: string, id: string, data: Record<string, string>): Promise<Answer> =>
+    put(`/${workflow}/configurations/${id}`, { data })
 
-  async function assign(
+  const assign = (
     workflow: string,
     stage: string,
-    version: string,
-    configuration?: string,
-  ): Promise<void> {
-    await platform.pool.query(
-      `INSERT INTO workflows.stage_assignments (space_id, workflow_id, stage, version_id, configuration_id)
-       VALUES ($1, $2, $3, $4, $5) ON CONFLICT (space_id, workflow_id, stage)
-       DO UPDATE SET version_id = excluded.version_id, configuration_id = excluded.configuration_id`,
-      [space.spaceId, workflow, stage, version, configuration ?? null],
-    )
-  }
+    versionId: string,
+    configurationId?: string,
+  ): Promise<Answer> =>
+    put(`/${workflow}/stages/${stage}`, {
+      versionId,
+      ...(configurationId === undefined ? {} : { configurationId }),
+    })
 
   /** A workflow with version `v1`, assigned to the stage `test`. @returns its id */
   async function workflow(tasks: readonly Task[] = [task('only')], configuration?: Record<string, string>) {
