@@ -7,6 +7,7 @@ import { identityAccess } from '@atrium/identity'
 import { envDocs } from '@atrium/kernel/config'
 import { portalAccess } from '@atrium/portal'
 import { workflowsAccess } from '@atrium/workflows'
+import { workflowFileSchema } from '@atrium/workflows/workflow-file'
 import { environment } from '../apps/server/src/config.ts'
 import { faultsOfRecords } from './record-faults.ts'
 
@@ -76,6 +77,8 @@ function accessPage(): string {
 const PAGES: readonly [string, () => string][] = [
   ['docs/configuration.md', configurationPage],
   ['docs/access.md', accessPage],
+  // For editors: what `atrium workflow` takes.
+  ['docs/workflow.schema.json', () => JSON.stringify(workflowFileSchema(), null, 2)],
 ]
 
 const stale: string[] = []

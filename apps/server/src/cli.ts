@@ -1,9 +1,10 @@
 import { OperatorError } from '@atrium/kernel/errors'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { backup } from './commands/backup.ts'
 import { doctor } from './commands/doctor.ts'
 import { importDocuments } from './commands/import.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { jsonObject, wholeSeconds, wholeUpTo } from './commands/option-values.ts'
 import { restore } from './commands/restore.ts'
 import { rotateKeys } from './commands/rotate-keys.ts'
 import { rotateMasterKey } from './commands/rotate-master-key.ts'
@@ -11,32 +12,8 @@ import { SEARCH_MODES, search } from './commands/search.ts'
 import { token } from './commands/token.ts'
 import { up } from './commands/up.ts'
 import { addUser, setUserDisabled, setUserPassword } from './commands/user.ts'
+import { addWorkflowCommands } from './commands/workflow.ts'
 import { UsageError } from './usage-error.ts'
-
-const wholeSeconds = (text: string): number => {
-  if (!/^\d{1,9}$/.test(text) || Number(text) === 0)
-    throw new InvalidArgumentError('must be a whole number of seconds')
-  return Number(text)
-}
-
-const wholeUpTo =
-  (most: number) =>
-  (text: string): number => {
-    const number = /^\d{1,9}$/.test(text) ? Number(text) : 0
-    if (number < 1 || number > most)
-      throw new InvalidArgumentError(`must be a whole number from 1 to ${most}`)
-    return number
-  }
-
-function jsonObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
-  } catch {
-    // The same mistake as another kind of JSON.
-  }
-  throw new InvalidArgumentError('must be a JSON object')
-}
 
 /** `--services a,b` and `--port n` are the same as their variables, which they win over. */
 const withOptions = (options: { services?: string; port?: string; dataDir?: string }): NodeJS.ProcessEnv => ({
@@ -87,6 +64,7 @@ function createProgram(): Command {
   addBackupCommands(program)
   addUserCommands(program)
   addRetrievalCommands(program)
+  addWorkflowCommands(program)
   program
     .command('doctor')
     .description('Check the environment and explain what is wrong with it')

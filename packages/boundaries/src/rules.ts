@@ -123,6 +123,7 @@ export const WORKSPACES: Readonly<Record<string, WorkspaceRule>> = {
       '@atrium/gateway',
       '@atrium/agents',
       '@atrium/workflows',
+      '@atrium/workflows/workflow-file',
       '@atrium/*/setup',
     ],
     tests: [...TESTING, '@atrium/*/contract'],

@@ -97,6 +97,8 @@ export const engineNotConfigured = (): AppError =>
     503,
     'engine_not_configured',
     'No engine is configured that could run tasks: set ATRIUM_ENGINE=local where this machine is trusted with them',
+    // Clients try other answers of 503 again.
+    { headers: { 'x-should-retry': 'false' } },
   )
 
 const UNRESOLVED = 'unresolved_reference'

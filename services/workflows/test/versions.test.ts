@@ -59,9 +59,15 @@ describe('a version', () => {
       ['GET', 'workflows/none/versions/a', undefined],
       ['DELETE', 'workflows/none/versions/a', undefined],
       ['GET', 'workflows/none/versions', undefined],
-      ['POST', 'workflows/none/versions:validate', { tasks }],
+      ['POST', 'workflows/None_/versions:validate', { tasks }],
     ] as const)
       expect((await world.send(method, path, { body })).status, `${method} ${path}`).toBe(404)
+  })
+
+  it('can be checked before its workflow is there', async () => {
+    const answer = await world.send('POST', 'workflows/none/versions:validate', { body: { tasks } })
+    expect(answer).toMatchObject({ status: 200, body: { valid: true, errors: [] } })
+    expect((await world.send('GET', 'workflows/none')).status).toBe(404)
   })
 
   it('is refused with every fault, and nothing is kept', async () => {

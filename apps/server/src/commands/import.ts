@@ -1,5 +1,5 @@
 import { OperatorError } from '@atrium/kernel/errors'
-import { type ConnectionOptions, connectTo } from '../import/connection.ts'
+import { type ConnectionOptions, connectTo } from '../client/connection.ts'
 import { Importer, type ImportSummary } from '../import/importer.ts'
 import { Progress } from '../import/progress.ts'
 import { Sources } from '../import/sources.ts'

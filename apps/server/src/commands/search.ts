@@ -1,7 +1,7 @@
 import { OperatorError } from '@atrium/kernel/errors'
-import { type ConnectionOptions, connectTo } from '../import/connection.ts'
+import { type ConnectionOptions, connectTo } from '../client/connection.ts'
+import { Refused } from '../client/platform-client.ts'
 import { emphasize, excerptOf } from '../import/excerpt.ts'
-import { Refused } from '../import/platform-client.ts'
 import { embed, openStore } from '../import/vector-store.ts'
 import { UsageError } from '../usage-error.ts'
 

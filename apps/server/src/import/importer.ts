@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { OperatorError } from '@atrium/kernel/errors'
+import { type PlatformClient, Refused } from '../client/platform-client.ts'
 import { batchesOf, type Window, windowsOf } from './batches.ts'
 import type { SourceDocument, SourceItem } from './documents.ts'
 import { type DocumentPlan, planDocument, sortStored } from './import-plan.ts'
-import { type PlatformClient, Refused } from './platform-client.ts'
 import { Slots } from './slots.ts'
 import { bodyOf, deleteChunks, embed, listChunks, type NewChunk, type VectorStore } from './vector-store.ts'
 

@@ -1,6 +1,6 @@
 import { OperatorError } from '@atrium/kernel/errors'
+import { type PlatformClient, Refused } from '../client/platform-client.ts'
 import { UsageError } from '../usage-error.ts'
-import { type PlatformClient, Refused } from './platform-client.ts'
 
 /** What the commands need to know of a store. */
 export interface VectorStore {

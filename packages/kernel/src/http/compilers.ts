@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats'
 import fastJsonStringify from 'fast-json-stringify'
 import type { FastifySchemaValidationError } from 'fastify'
 import type { FastifyValidationResult } from 'fastify/types/schema.js'
+import { type Fault, type FaultAt, faultsByPlace } from './faults.ts'
 
 type Part = 'body' | 'text'
 
@@ -100,6 +101,12 @@ export function compileValidator({
     return false
   }
   return validate
+}
+
+/** All that is wrong with a value that came by no request, a file's for example; fills in defaults. */
+export function faultsOfValue(schema: object, value: unknown): FaultAt[] {
+  const validate = compilers.body.all(schema)
+  return validate(value) === true ? [] : faultsByPlace((validate.errors ?? []) as Fault[])
 }
 
 /** Writes exactly the fields that the response schema declares. Compiled at first use. */

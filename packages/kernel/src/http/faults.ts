@@ -2,6 +2,8 @@ import type { FastifySchemaValidationError } from 'fastify'
 
 /** What ajv says of a failure when it is verbose. */
 export interface Fault extends FastifySchemaValidationError {
+  /** Where it is the name of a property that is wrong. */
+  readonly propertyName?: string
   readonly parentSchema?: Readonly<Record<string, unknown>>
 }
 
@@ -50,27 +52,27 @@ const REASONS: Readonly<Record<string, (params: Record<string, unknown>, fault: 
   maxItems: ({ limit }) => `must have at most ${plural(Number(limit), 'item')}`,
   maxProperties: ({ limit }) => `must have at most ${plural(Number(limit), 'field')}`,
   format: ({ format }) => `must be ${FORMATS[String(format)] ?? `of the format ${format}`}`,
+  additionalProperties: () => 'is not known here',
   pattern: (_, { parentSchema }) => `must ${String(parentSchema?.['x-must'] ?? 'have another form')}`,
 }
 
 const reasonOf = (fault: Fault): string =>
   REASONS[fault.keyword]?.(fault.params, fault) ?? fault.message ?? 'is not valid'
 
-/** `/grants/0/role` → `body.grants.0.role`. */
-function fieldOf({ instancePath, keyword, params }: Fault, part: string): string {
+/** `/grants/0/role` → `grants`, `0`, `role`; of what is missing, too many or misnamed its own name. */
+function pathOf({ instancePath, params, propertyName }: Fault): string[] {
   const path = instancePath
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const missing =
-    keyword === 'required' ? [String((params as { missingProperty: string }).missingProperty)] : []
-  return [part, ...path, ...missing].join('.')
+  const own = propertyName ?? params.missingProperty ?? params.additionalProperty
+  return own === undefined ? path : [...path, String(own)]
 }
 
 /** A choice of schemas fails with the faults of each: they are one fault, that of the choice which came nearest. */
 function withoutChoices(faults: readonly Fault[]): Fault[] {
   const choices = faults.filter(({ keyword }) => keyword === 'anyOf')
-  const kept = faults.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'if')
+  const kept = faults.filter(({ keyword }) => !['anyOf', 'if', 'propertyNames'].includes(keyword))
   return choices.reduce((left: Fault[], choice) => {
     const isBranch = (one: Fault): boolean =>
       one.schemaPath.startsWith(`${choice.schemaPath}/`) && one.instancePath.startsWith(choice.instancePath)
@@ -90,21 +92,38 @@ function withoutChoices(faults: readonly Fault[]): Fault[] {
   }, kept)
 }
 
+export interface FaultAt {
+  readonly path: readonly string[]
+  /** Without the path: `must be a string`. */
+  readonly reason: string
+}
+
+/** What is wrong with a value, one reason for each place. */
+export function faultsByPlace(found: readonly Fault[]): FaultAt[] {
+  const told = new Map<string, FaultAt>()
+  for (const fault of withoutChoices(found)) {
+    const path = pathOf(fault)
+    const place = JSON.stringify(path)
+    // An empty text is also blank; one reason a field is enough.
+    if (!told.has(place)) told.set(place, { path, reason: reasonOf(fault) })
+  }
+  return [...told.values()]
+}
+
 /**
  * What is wrong with a request, in words: every fault that was found, each with its field.
  * @param part `body`, `query` or `params`
  * @returns `field` is that of the first fault
  */
 export function describeFaults(found: readonly Fault[], part: string): { field: string; message: string } {
-  const faults = withoutChoices(found)
-  const told = new Map<string, string>()
-  for (const fault of faults) {
-    const field = fieldOf(fault, part)
-    // An empty text is also blank; one reason a field is enough.
-    if (!told.has(field)) told.set(field, `${field} ${reasonOf(fault)}`)
-  }
-  const [field = part] = told.keys()
-  const texts = [...told.values()]
+  const faults = faultsByPlace(found).map(({ path, reason }) => ({
+    field: [part, ...path].join('.'),
+    reason,
+  }))
+  const texts = faults.map(({ field, reason }) => `${field} ${reason}`)
   const more = texts.length > MOST_TOLD ? [`and ${texts.length - MOST_TOLD} more`] : []
-  return { field, message: [...texts.slice(0, MOST_TOLD), ...more].join('; ') }
+  return {
+    field: faults[0]?.field ?? part,
+    message: [...texts.slice(0, MOST_TOLD), ...more].join('; '),
+  }
 }

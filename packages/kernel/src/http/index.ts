@@ -1,4 +1,5 @@
 export { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './bodies.ts'
+export { faultsOfValue } from './compilers.ts'
 export {
   BLANKS,
   described,

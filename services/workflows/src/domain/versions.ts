@@ -2,7 +2,7 @@ import type { Act } from '@atrium/access'
 import { isForeignKeyViolation } from '@atrium/kernel/db'
 import { preconditionFailed } from '@atrium/kernel/errors'
 import type { WorkflowsContext } from '../context.ts'
-import type { PagedQuery } from '../contract/common.ts'
+import { IDENTIFIER, type PagedQuery } from '../contract/common.ts'
 import { invalidTasks, versionHasActiveRuns, versionNotFound, workflowNotFound } from '../errors.ts'
 import { hasActiveRuns } from '../queries/active-runs.ts'
 import type { WorkflowsDb } from '../queries/tables.ts'
@@ -140,13 +140,12 @@ export async function deleteVersion(
   })
 }
 
-/** What is wrong with tasks, without keeping them. @throws AppError 404 without such a workflow */
-export async function validateTasks(
-  { db }: Pick<Ctx, 'db'>,
-  spaceId: string,
-  workflowId: string,
-  given: readonly unknown[],
-): Promise<readonly string[]> {
-  if ((await selectWorkflow(db, spaceId, workflowId)) === undefined) throw workflowNotFound(workflowId)
+/**
+ * What is wrong with tasks, without keeping them. The workflow need not be there yet: a file is checked before anything
+ * of it is made.
+ * @throws AppError 404 where no workflow can have this id
+ */
+export function validateTasks(workflowId: string, given: readonly unknown[]): readonly string[] {
+  if (!IDENTIFIER.test(workflowId)) throw workflowNotFound(workflowId)
   return checkTasks(given).faults
 }

@@ -29,7 +29,7 @@ const present = (row: VersionRow): Version => ({
 
 export function versionRoutes(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGuard): void {
   writing(scope, ctx, guard)
-  validation(scope, ctx, guard)
+  validation(scope, guard)
   reading(scope, ctx, guard)
 }
 
@@ -70,7 +70,7 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
   })
 }
 
-function validation(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGuard): void {
+function validation(scope: ServiceScope, guard: WorkflowsGuard): void {
   scope.route({
     method: 'POST',
     url: `${path}::validate`,
@@ -82,9 +82,8 @@ function validation(scope: ServiceScope, ctx: WorkflowsContext, guard: Workflows
       body: VersionDraft,
       response: { 200: Validation, ...bodyErrors, ...spaceErrors },
     },
-    handler: async (request) => {
-      const { spaceId, workflowId } = request.params
-      const faults = await validateTasks(ctx, spaceId, workflowId, request.body.tasks)
+    handler: (request) => {
+      const faults = validateTasks(request.params.workflowId, request.body.tasks)
       return { valid: faults.length === 0, errors: [...faults] }
     },
   })

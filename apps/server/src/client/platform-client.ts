@@ -14,7 +14,8 @@ const isPassing = (status: number): boolean => status === 408 || status === 429 
 export interface ClientOptions {
   /** Origin of the platform. */
   readonly url: string
-  readonly apiKey: string
+  /** The bearer credential, asked for with each request: an API key, or a token that is renewed in time. */
+  readonly credential: () => string | Promise<string>
   /** Ends waits and requests at once; its reason, an OperatorError, is what callers get then. */
   readonly signal: AbortSignal
   /** Told about each failure that is tried again. */
@@ -31,15 +32,18 @@ export interface PlatformAnswer {
 /** An answer that is final: the request was refused. */
 export class Refused extends OperatorError {
   readonly status: number
+  /** The service's own words. */
+  readonly reason: string
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, reason = message) {
     super(message)
     this.status = status
+    this.reason = reason
   }
 }
 
 /** A failure that may pass. */
-class Passing extends Error {
+export class Passing extends Error {
   /** Whether the server may have done the work all the same. */
   readonly mayHaveHappened: boolean
   readonly retryAfterMs: number | undefined
@@ -56,10 +60,10 @@ class Passing extends Error {
   }
 }
 
-/** Calls a platform with an API key; survives limits, restarts and broken connections by trying again. */
+/** Calls a platform with one credential; survives limits, restarts and broken connections by trying again. */
 export class PlatformClient {
   readonly #options: ClientOptions
-  /** A refusal for one request holds for all: they share the key's limit. */
+  /** A refusal for one request holds for all: they share the credential's limit. */
   #pausedUntil = 0
 
   constructor(options: ClientOptions) {
@@ -78,6 +82,11 @@ export class PlatformClient {
   /** For requests that may be sent twice without harm. @throws as `get` */
   post(path: string, body: string): Promise<PlatformAnswer> {
     return this.retrying(() => this.send('POST', path, body))
+  }
+
+  /** @throws as `get` */
+  put(path: string, body: string): Promise<PlatformAnswer> {
+    return this.retrying(() => this.send('PUT', path, body))
   }
 
   /** @throws as `get` */
@@ -135,38 +144,73 @@ export class PlatformClient {
    * One request, not tried again.
    * @throws Refused for answers of 400 and above that will not change
    */
-  async send(method: string, path: string, body?: string): Promise<PlatformAnswer> {
-    const { url, apiKey, signal, timeoutMs = 300_000 } = this.#options
-    let response: Response
-    let text: string
-    try {
-      response = await fetch(`${url}${path}`, {
-        method,
-        redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-        headers: {
-          authorization: `Bearer ${apiKey}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body }),
-      })
-      text = await response.text()
-    } catch (error) {
-      signal.throwIfAborted()
-      throw new Passing(`${url} could not be reached (${reasonOf(error)})`, {
-        mayHaveHappened: !neverSent(error),
-      })
-    }
-    const { status, headers } = response
-    if (status < 300) return { headers, body: parsed(text) }
-    const message = `${method} ${path.split('?')[0]} answered ${status}: ${messageOf(text)}`
-    if (!isPassing(status) || headers.get('x-should-retry') === 'false') throw new Refused(status, message)
-    throw new Passing(message, {
-      mayHaveHappened: status !== 429,
-      retryAfterMs: retryAfterMs(headers),
-      isRefusal: status === 429,
+  async send(
+    method: string,
+    path: string,
+    body?: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<PlatformAnswer> {
+    const timeout = AbortSignal.timeout(this.#options.timeoutMs ?? 300_000)
+    const response = await this.#fetch(method, path, { body, headers, timeout })
+    const text = await response.text().catch((error: unknown) => this.#broken(error))
+    return { headers: response.headers, body: parsed(text) }
+  }
+
+  /**
+   * The body of an answer as it comes, however long it takes. Not tried again; when it breaks off, reading throws.
+   * @throws as `send`
+   */
+  async stream(
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<ReadableStream<Uint8Array> | null> {
+    const response = await this.#fetch('GET', path, { headers })
+    return response.body as ReadableStream<Uint8Array> | null
+  }
+
+  async #fetch(
+    method: string,
+    path: string,
+    more: { body?: string | undefined; headers: Readonly<Record<string, string>>; timeout?: AbortSignal },
+  ): Promise<Response> {
+    const { url, credential, signal } = this.#options
+    const { body, headers, timeout } = more
+    const authorization = `Bearer ${await credential()}`
+    const response = await fetch(`${url}${path}`, {
+      method,
+      redirect: 'error',
+      signal: timeout === undefined ? signal : AbortSignal.any([signal, timeout]),
+      headers: {
+        ...headers,
+        authorization,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body }),
+    }).catch((error: unknown) => this.#broken(error))
+    if (response.status < 300) return response
+    const text = await response.text().catch((error: unknown) => this.#broken(error))
+    throw failureOf(`${method} ${path.split('?')[0]}`, response, text)
+  }
+
+  #broken(error: unknown): never {
+    const { url, signal } = this.#options
+    signal.throwIfAborted()
+    throw new Passing(`${url} could not be reached (${reasonOf(error)})`, {
+      mayHaveHappened: !neverSent(error),
     })
   }
+}
+
+function failureOf(request: string, { status, headers }: Response, text: string): Refused | Passing {
+  const message = messageOf(text)
+  const told = `${request} answered ${status}: ${message}`
+  if (!isPassing(status) || headers.get('x-should-retry') === 'false')
+    return new Refused(status, told, message)
+  return new Passing(told, {
+    mayHaveHappened: status !== 429,
+    retryAfterMs: retryAfterMs(headers),
+    isRefusal: status === 429,
+  })
 }
 
 function parsed(text: string): unknown {
@@ -184,6 +228,8 @@ function messageOf(text: string): string {
     const body = JSON.parse(text) as { message?: unknown; detail?: unknown; error?: { message?: unknown } }
     const message = body.error?.message ?? body.message ?? body.detail
     if (typeof message === 'string') return message
+    if (Array.isArray(message))
+      return message.map((one: { msg?: unknown }) => String(one.msg ?? JSON.stringify(one))).join('; ')
   } catch {
     // A proxy's page, perhaps.
   }
