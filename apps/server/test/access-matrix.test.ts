@@ -328,6 +328,7 @@ describe('a child of another space', () => {
       [theirs.spaceId],
     )
     Object.assign(children, { triggerId: trigger.body.triggerId, runId: run.rows[0].run_id })
+    Object.assign(children, { task: 'theirs', path: 'theirs' })
     const nested = operations.filter(
       ({ path, id }) => /\{spaceId\}.*\{\w+\}/.test(path) && !MAKES_ITS_OWN.includes(id),
     )

@@ -47,5 +47,10 @@ export const workflowsAccess = defineAccess({
   rotateTriggerSecret: members,
   callWebhook: 'public',
 
+  readRunLogs: members,
+  listRunArtifacts: members,
+  downloadRunArtifact: members,
+  listRunMetrics: members,
+
   listTaskTemplates: { user: 'any', client: 'any', key: 'unauthorized' },
 })

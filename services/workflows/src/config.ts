@@ -68,6 +68,14 @@ export const workflowsEnv = {
     'Runs of one space that have not ended, waiting ones included; further ones are refused (429)',
     { fallback: 10_000, minimum: 1, maximum: 1_000_000 },
   ),
+  ATRIUM_ARTIFACTS_URI: variable.string(
+    'Where files that tasks leave are kept: a folder, or object storage as s3://bucket/path with the vendor’s own variables; by default the folder `artifacts` of the data folder',
+  ),
+  AWS_ENDPOINT: variable.string('Address of object storage that is not Amazon’s'),
+  ATRIUM_WORKFLOWS_RETENTION_DAYS: variable.integer(
+    'Days after which logs, events, metrics and artifacts of a run that ended are removed',
+    { fallback: 30, minimum: 1, maximum: 36_500 },
+  ),
   ATRIUM_WORKFLOWS_RATE_LIMIT: variable.integer(
     'Requests a minute to the workflows service from one user or machine client; off by default',
     { minimum: 1 },

@@ -3,6 +3,8 @@ import type { EnvValues } from '@atrium/kernel/config'
 import type { PlatformDeps } from '@atrium/kernel/deps'
 import type { workflowsEnv } from './config.ts'
 import type { PageTokens } from './domain/page-tokens.ts'
+import type { BlobStore } from './domain/results/blob-store.ts'
+import type { LogFollowers } from './domain/results/log-followers.ts'
 import type { RunKeeper } from './domain/run-keeper.ts'
 import type { RunFollowers } from './domain/runs/run-followers.ts'
 import type { SpaceDirectory, WorkflowEngine } from './ports.ts'
@@ -19,5 +21,9 @@ export interface WorkflowsContext
   /** Undefined: runs can be read, and none can be made. */
   readonly engine: WorkflowEngine | undefined
   readonly keeper: RunKeeper
+  /** Files of artifacts. */
+  readonly blobs: BlobStore
+  /** Those who wait for more of a log. */
+  readonly logFollowers: LogFollowers
   readonly followers: RunFollowers
 }

@@ -13,6 +13,13 @@ import type { ErrorBody } from './contract/common.ts'
 export const spaceNotFound = (spaceId: string): AppError => notFound('Space', spaceId)
 export const workflowNotFound = (workflowId: string): AppError => notFound('Workflow', workflowId)
 
+export const taskNotFound = (task: string): AppError => notFound('Task', task)
+export const artifactNotFound = (path: string): AppError => notFound('Artifact', path)
+
+/** 429: of those that wait for news in this process. */
+export const tooManyLogReaders = (most: number): AppError =>
+  tooManyRequests(`${most} readers have logs of this space open already`, 5)
+
 export const versionNotFound = (versionId: string): AppError => notFound('Version', versionId)
 
 export const configurationNotFound = (configurationId: string): AppError =>

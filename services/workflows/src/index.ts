@@ -4,16 +4,19 @@ import { createDatabase } from '@atrium/kernel/db'
 import type { PlatformDeps } from '@atrium/kernel/deps'
 import { type HttpServer, mountService } from '@atrium/kernel/http'
 import type { Job } from '@atrium/kernel/jobs'
+import { openBlobStore } from './adapters/results/open-store.ts'
 import type { workflowsEnv } from './config.ts'
 import type { WorkflowsContext } from './context.ts'
 import { ErrorBody } from './contract/common.ts'
 import { TAGS } from './contract/tags.ts'
 import { demandBuiltEngine } from './domain/engine-choice.ts'
 import { PageTokens } from './domain/page-tokens.ts'
+import { LogFollowers } from './domain/results/log-followers.ts'
 import { RunKeeper } from './domain/run-keeper.ts'
 import { RunFollowers } from './domain/runs/run-followers.ts'
 import { formatError } from './errors.ts'
 import { removeSpacesJob } from './jobs/remove-spaces.ts'
+import { resultsJobs } from './jobs/results.ts'
 import { runUpkeep } from './jobs/upkeep.ts'
 import type { SpaceDirectory, WorkflowEngine } from './ports.ts'
 import type { WorkflowsTables } from './queries/tables.ts'
@@ -55,7 +58,19 @@ export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
   const followers = new RunFollowers()
   await followers.listen(notifications, log)
   const platform = { env, log, audit, jobs, masterKey, notifications, publicUrl, dataDir, spaces }
-  const ctx: WorkflowsContext = { ...platform, db, pageTokens, engine, keeper, followers }
+  const blobs = openBlobStore({ uri: env.ATRIUM_ARTIFACTS_URI, dataDir, endpoint: env.AWS_ENDPOINT })
+  const logFollowers = new LogFollowers()
+  await logFollowers.listen(notifications)
+  const ctx: WorkflowsContext = {
+    ...platform,
+    db,
+    pageTokens,
+    engine,
+    keeper,
+    followers,
+    blobs,
+    logFollowers,
+  }
   const stopUpkeep = deps.runsJobs ? runUpkeep(ctx) : async () => {}
   const limits = createRateLimits({
     ...deps,
@@ -74,10 +89,15 @@ export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
         errorBody: ErrorBody,
         routes: (scope) => workflowsRoutes(scope, ctx, deps.access, limits),
       }),
-    jobs: [removeSpacesJob({ db, spaces: deps.spaces })],
+    jobs: [
+      removeSpacesJob({ db, spaces: deps.spaces }),
+      ...resultsJobs({ db, blobs, days: env.ATRIUM_WORKFLOWS_RETENTION_DAYS }),
+    ],
     async close() {
+      logFollowers.close()
       await stopUpkeep()
       await keeper.close()
+      blobs.close()
     },
   }
 }

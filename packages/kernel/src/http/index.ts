@@ -18,6 +18,7 @@ export {
   type Batches,
   type ServerSentEvent,
   streamArray,
+  streamBytes,
   streamEvents,
   streamObject,
   streamPage,

@@ -139,3 +139,9 @@ async function* writtenEvents(batches: AsyncIterable<readonly ServerSentEvent[]>
  */
 export const streamEvents = (batches: AsyncIterable<readonly ServerSentEvent[]>): Readable =>
   onDemand(writtenEvents(batches), STALLED_MS)
+
+/**
+ * Bytes as they come, in the same way: nothing is asked of `parts` before the reader takes what there was. How long
+ * `parts` themselves take does not count. A reader that goes ends them; those that wait must be told by the caller.
+ */
+export const streamBytes = (parts: AsyncIterable<Buffer>): Readable => onDemand(parts, STALLED_MS)

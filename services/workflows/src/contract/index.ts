@@ -1,5 +1,6 @@
 export * from './common.ts'
 export * from './configurations.ts'
+export * from './results.ts'
 export * from './run-events.ts'
 export * from './runs.ts'
 export * from './secrets.ts'

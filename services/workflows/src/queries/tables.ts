@@ -159,6 +159,7 @@ export interface RunLogsTable {
   task: string
   attempt: number
   at: Generated<Date>
+  /** Bytes of the attempt's log before this piece. */
   start: number
   text: string
 }

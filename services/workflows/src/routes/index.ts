@@ -3,7 +3,10 @@ import type { ServiceScope } from '@atrium/kernel/http'
 import { workflowsAccess } from '../access.ts'
 import type { WorkflowsContext } from '../context.ts'
 import { configurationRoutes } from './configurations.ts'
+import { runArtifactRoutes } from './run-artifacts.ts'
 import { runEventRoutes } from './run-events.ts'
+import { runLogRoutes } from './run-logs.ts'
+import { runMetricRoutes } from './run-metrics.ts'
 import { runRoutes } from './runs.ts'
 import { secretRoutes } from './secrets.ts'
 import { stageRoutes } from './stages.ts'
@@ -23,7 +26,7 @@ import { workflowRoutes } from './workflows.ts'
  *            GET …/{workflowId}/configurations · PUT GET DELETE …/configurations/{configurationId}
  *            GET /v1/spaces/{spaceId}/secrets · GET …/secrets/{name}
  *            POST GET …/{workflowId}/runs · GET DELETE …/runs/{runId} · POST …/runs/{runId}:cancel, :retry
- *            GET …/runs/{runId}/events
+ *            GET …/runs/{runId}/events, logs, metrics, artifacts, artifacts/{task}/{path}
  *            GET …/{workflowId}/triggers · PUT GET DELETE …/triggers/{triggerId}
  *            POST …/triggers/{triggerId}:invoke, :rotate-secret
  *   owners   PUT DELETE /v1/spaces/{spaceId}/secrets/{name}
@@ -48,6 +51,9 @@ export async function workflowsRoutes(
   runEventRoutes(scope, ctx, guard)
   triggerRoutes(scope, ctx, guard)
   await webhookRoutes(scope, ctx, guard)
+  runLogRoutes(scope, ctx, guard)
+  runArtifactRoutes(scope, ctx, guard)
+  runMetricRoutes(scope, ctx, guard)
 }
 
 /** Those that the platform makes. */
