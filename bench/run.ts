@@ -68,6 +68,12 @@ const SECTIONS: readonly Section[] = [
       'One tenant does its worst within the contract on each service, while another’s plain call to the same service is timed: one every 20 ms on one connection, first with the platform quiet, then under attack; longer where the attacker gets no answer in that time. Plain calls: a token, reading a space, a chat with the sandbox, reading a vector store. The attacker owns 6,000 audit entries of 8 kB, 50,000 costs of the month and 5,000 embeddings. Platform, PostgreSQL, attacker and neighbour share the cores, so between two of its calls the neighbour asks a bare Node.js server beside the platform, which nobody attacks: how much slower that becomes is what the cores, not the platform, do to it. Last the bare server gets the attacker’s calls, as many a second. Goal: the neighbour’s p99 at most 3 times the quiet one, or no worse than the bare server’s beside it.',
   },
   {
+    title: 'Workflows: the local engine',
+    script: 'workflows/run.ts',
+    about:
+      'Python processes that sleep 10 ms, by the engine’s port on a PostgreSQL that waits for its disk, confined as tenants’ are, against bare spawns of the same processes without any confinement in the same round, and against Prefect from PyPI in a temporary folder. Recording a run and observing its end are in the times. Goals: at most 25 ms over the bare process for tasks in a row, 0.7 of the bare rate for runs of one task, no task lost.',
+  },
+  {
     title: 'Starting',
     script: 'platform/run.ts',
     about:
