@@ -25,15 +25,31 @@ const TaskChanged = named(
   }),
 )
 
-/** A change of a run or of one of its tasks. */
-export const RunEvent = named(
-  'RunEvent',
-  Type.Union([
-    Type.Object({ id: Type.String(), event: Type.Literal('run'), data: jsonText(RunChanged) }),
-    Type.Object({ id: Type.String(), event: Type.Literal('task'), data: jsonText(TaskChanged) }),
-    Type.Object({ retry: Type.String() }),
-  ]),
+const Id = Type.String()
+
+const RunChangedEvent = named(
+  'RunChangedEvent',
+  Type.Object({
+    id: Id,
+    event: Type.Unsafe<'run'>({ type: 'string', const: 'run' }),
+    data: jsonText(RunChanged),
+  }),
 )
+
+const TaskChangedEvent = named(
+  'TaskChangedEvent',
+  Type.Object({
+    id: Id,
+    event: Type.Unsafe<'task'>({ type: 'string', const: 'task' }),
+    data: jsonText(TaskChanged),
+  }),
+)
+
+/** When to come again after a break. */
+const RetryEvent = named('RetryEvent', Type.Object({ retry: Type.String() }))
+
+/** A change of a run or of one of its tasks. */
+export const RunEvent = named('RunEvent', Type.Union([RunChangedEvent, TaskChangedEvent, RetryEvent]))
 
 export const RunEventHeaders = Type.Object({
   'last-event-id': Type.Optional(
