@@ -92,6 +92,17 @@ const USES = {
     export const query: Query = { sortBy: 'name' }
     // @ts-expect-error no field of an agent
     export const wrong: Query = { sortBy: 'nothing' }`,
+  workflows: `
+    import type { components, operations } from './workflows.d.ts'
+    type Task = components['schemas']['PutTask']
+    const templateRef = { name: 'run-python-code', version: 'v1' }
+    const task: Task = { name: 'train', templateRef, arguments: { script: 'main.py' } }
+    // @ts-expect-error a script is text
+    export const tasks: Task[] = [task, { name: 'a', templateRef, arguments: { script: 5 } }]
+    type Page = operations['listVersions']['responses'][200]['content']['application/json']
+    export const namesOf = ({ versions }: Page): string[] => versions.flatMap(({ tasks }) => tasks.map(({ name }) => name))
+    // @ts-expect-error no stage
+    export const stages: components['schemas']['Stage'][] = ['test', 'int', 'e2e', 'prod', 'dev']`,
 }
 
 describe.skipIf(typescript === undefined)('types for TypeScript (skipped without npm packages)', () => {
