@@ -1,4 +1,4 @@
-import { type RawBuilder, type Selectable, sql } from '@atrium/kernel/db'
+import { deleteInParts, type RawBuilder, type Selectable, sql } from '@atrium/kernel/db'
 import { type Paging, readInBatches } from './listing.ts'
 import type { WorkflowsDb, WorkflowsTable } from './tables.ts'
 
@@ -13,7 +13,6 @@ export interface WorkflowFields {
 const nextVersion = (): RawBuilder<number> => sql<number>`row_version + 1`
 
 /**
- * Makes a workflow or gives it these fields.
  * @returns undefined when there is one already
  * @throws the foreign-key violation of a space that is gone
  */
@@ -86,7 +85,10 @@ export async function lockWorkflow(
   return (strength === 'update' ? query.forUpdate() : query.forKeyShare()).executeTakeFirst()
 }
 
+/** Deletes a workflow with all below it. Of its runs so many at a time that no statement takes long. */
 export async function deleteWorkflowRow(db: WorkflowsDb, spaceId: string, workflowId: string): Promise<void> {
+  const isOfWorkflow = sql`space_id = ${spaceId} AND workflow_id = ${workflowId}`
+  await deleteInParts(db, 'workflows.runs', isOfWorkflow)
   await db
     .deleteFrom('workflows.workflows')
     .where('space_id', '=', spaceId)
