@@ -14,9 +14,8 @@ export const workflowsEnv = {
   ATRIUM_WORKFLOWS_CA_FILE: variable.string(
     'PEM file of certificate authorities for git, GitHub and Ray servers, instead of the system’s',
   ),
-  ATRIUM_WORKFLOWS_FILE_REPOSITORIES: variable.boolean(
-    'Whether fetch-git-code takes `file://` addresses of this machine: for tests',
-    { fallback: false },
+  ATRIUM_WORKFLOWS_FILE_REPOSITORIES: variable.list(
+    'Folders of this machine whose repositories fetch-git-code takes by `file://`; tasks of every space can read them: for trying things out',
   ),
   ATRIUM_WORKFLOWS_TASKS: variable.integer(
     'Tasks that this process runs at once; 0: it runs none. By default twice its cores, at least 4',

@@ -9,6 +9,7 @@ import type { workflowsEnv } from './config.ts'
 import type { WorkflowsContext } from './context.ts'
 import { ErrorBody } from './contract/common.ts'
 import { TAGS } from './contract/tags.ts'
+import { givenEngine, openEngine } from './create-engine.ts'
 import { demandBuiltEngine } from './domain/engine-choice.ts'
 import { PageTokens } from './domain/page-tokens.ts'
 import { LogFollowers } from './domain/results/log-followers.ts'
@@ -50,15 +51,18 @@ export interface Workflows {
 
 /** Builds the service on a migrated database. @throws OperatorError when the chosen engine is not built */
 export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
-  const { env, log, audit, jobs, masterKey, notifications, publicUrl, dataDir, spaces, engine } = deps
+  const { env, log, audit, jobs, masterKey, notifications, publicUrl, dataDir, spaces } = deps
   demandBuiltEngine(env.ATRIUM_ENGINE)
   const db = createDatabase<WorkflowsTables>(deps.pool)
   const pageTokens = new PageTokens(() => masterKey.deriveAll('workflows/page-tokens'))
-  const keeper = new RunKeeper({ db, engine, log })
   const followers = new RunFollowers()
   await followers.listen(notifications, log)
   const platform = { env, log, audit, jobs, masterKey, notifications, publicUrl, dataDir, spaces }
   const blobs = openBlobStore({ uri: env.ATRIUM_ARTIFACTS_URI, dataDir, endpoint: env.AWS_ENDPOINT })
+  const opened =
+    deps.engine === undefined ? await openEngine({ ...deps, db, blobs }) : givenEngine(deps.engine)
+  const { engine } = opened
+  const keeper = new RunKeeper({ db, engine, log })
   const logFollowers = new LogFollowers()
   await logFollowers.listen(notifications)
   const ctx: WorkflowsContext = {
@@ -90,13 +94,14 @@ export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
         routes: (scope) => workflowsRoutes(scope, ctx, deps.access, limits),
       }),
     jobs: [
-      removeSpacesJob({ db, spaces: deps.spaces }),
+      removeSpacesJob({ db, spaces: deps.spaces, engine: opened }),
       ...resultsJobs({ db, blobs, days: env.ATRIUM_WORKFLOWS_RETENTION_DAYS }),
     ],
     async close() {
       logFollowers.close()
       await stopUpkeep()
       await keeper.close()
+      await opened.close()
       blobs.close()
     },
   }

@@ -17,7 +17,7 @@ let second = ''
 let elsewhere = ''
 const opened: TestTask[] = []
 
-const deps: GitDeps = { egress: egressRule(['127.0.0.1']), allowsFile: false, caFile: undefined }
+const deps: GitDeps = { egress: egressRule(['127.0.0.1']), fileFolders: [], caFile: undefined }
 
 async function run(args: Record<string, string>, more: Partial<GitDeps> = {}): Promise<TestTask> {
   const task = await testTask(args)
@@ -114,11 +114,15 @@ describe('what is fetched', () => {
     expect(await read(task, 'main.py')).toBe('print(2)\n')
   })
 
-  it('may be a folder of this machine where tests allow it', async () => {
+  it('may be in a folder of this machine that the operator names', async () => {
     const repository = pathToFileURL(path.join(server.root, 'code.git')).href
     expect(await failure({ repository })).toContain('files of this machine are no repositories')
-    const task = await run({ repository }, { allowsFile: true })
+    const task = await run({ repository }, { fileFolders: [server.root] })
     expect(await read(task, 'main.py')).toBe('print(2)\n')
+    const outside = `${pathToFileURL(server.root).href}-beside/code.git`
+    const escaped = `${pathToFileURL(server.root).href}/%2e%2e%2fcode.git`
+    for (const other of [outside, escaped, `${repository}/../../code.git`, 'file:///etc'])
+      expect(await failure({ repository: other }, { fileFolders: [server.root] })).toContain('lies in none')
   })
 })
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
     ...['-subj', '/CN=test', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
   ])
   tls = { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') }
-  deps = { egress, allowsFile: false, caFile: cert }
+  deps = { egress, fileFolders: [], caFile: cert }
 })
 
 afterEach(async () => {

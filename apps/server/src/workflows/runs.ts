@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '@atrium/kernel/errors'
-import { Refused } from '../client/platform-client.ts'
 import type { SpaceClient } from './space-client.ts'
 
 /** Somebody watches the first while; a run of hours need not be asked about twice a second. */
@@ -157,7 +156,3 @@ export async function listRuns(
   } while (pageToken !== '' && runs.length < limit)
   return { runs, total }
 }
-
-/** Why the platform refused a run, with what helps. */
-export const explainRefusal = (error: unknown): unknown =>
-  error instanceof Refused ? new OperatorError(error.reason, { cause: error }) : error

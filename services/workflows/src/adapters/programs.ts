@@ -20,7 +20,7 @@ export async function createNetworkPrograms(env: EnvValues<typeof workflowsEnv>)
   const caFile = env.ATRIUM_WORKFLOWS_CA_FILE
   const ca = caFile === undefined ? undefined : await readAuthorities(caFile)
   const agent = egressAgent(egress, { ca })
-  const git = { egress, caFile, allowsFile: env.ATRIUM_WORKFLOWS_FILE_REPOSITORIES }
+  const git = { egress, caFile, fileFolders: env.ATRIUM_WORKFLOWS_FILE_REPOSITORIES }
   return {
     programs: {
       'fetch-git-code': fetchGitCode(git),

@@ -10,7 +10,8 @@ import { type GitCredentials, type GitWay, gitEnvironment } from './git-environm
 export interface GitDeps {
   readonly egress: EgressRule
   /** Whether `file://` addresses may be used: for tests. */
-  readonly allowsFile: boolean
+  /** Folders whose repositories may be taken by `file://`; none: no such address may be used. */
+  readonly fileFolders: readonly string[]
   /** PEM file of authorities instead of the system's. */
   readonly caFile: string | undefined
 }
@@ -27,14 +28,18 @@ export interface Fetch {
 }
 
 const DEEPEST = 1_000_000
+/** The folder belongs to another user than the one that the task has; what serves it hears of no settings of ours. */
+const SERVES_ANY_OWNER = "--upload-pack=git -c 'safe.directory=*' upload-pack"
 
 /** @throws TaskFailure naming the argument that is wrong, and why */
 export function readFetch(
   { repository = '', revision, path: folder = '.', depth = '1' }: Readonly<Record<string, string>>,
-  { allowsFile }: Pick<GitDeps, 'allowsFile'>,
+  { fileFolders }: Pick<GitDeps, 'fileFolders'>,
 ): Fetch {
-  const address = parseGitAddress(repository, { allowsFile })
+  const address = parseGitAddress(repository, { allowsFile: fileFolders.length > 0 })
   if (typeof address === 'string') throw new TaskFailure(`repository ${address}`)
+  if (address.kind === 'file' && !liesIn(address.url, fileFolders))
+    throw new TaskFailure('repository lies in none of the folders of ATRIUM_WORKFLOWS_FILE_REPOSITORIES')
   if (revision !== undefined && revision !== '' && !isRevision(revision)) {
     throw new TaskFailure('revision names no branch, tag or commit')
   }
@@ -43,6 +48,14 @@ export function readFetch(
     throw new TaskFailure(`depth must be a whole number from 0 to ${DEEPEST}`)
   }
   return { address, revision: revision === '' ? undefined : revision, path: folder, depth: Number(depth) }
+}
+
+/** @param url `file:///…`, without steps up: whoever made it a URL took them away */
+function liesIn(url: string, folders: readonly string[]): boolean {
+  const { pathname } = new URL(url)
+  // What an escape stands for is git's to say.
+  if (pathname.includes('%')) return false
+  return folders.some((folder) => `${pathname}/`.startsWith(`${path.resolve(folder)}${path.sep}`))
 }
 
 /** Symbolic links that earlier tasks made do not lead out either. What runs in the sandbox could not follow them. */
@@ -109,8 +122,9 @@ async function fetchInto(
   // What an earlier try left may be half done or locked.
   await demand(await task.exec('rm', ['-rf', '--', `${folder}/.git`]), `${folder} could not be made ready`)
   await demand(await git('init', '--quiet', '--', folder), `${folder} could not be made ready`)
+  const serving = address.kind === 'file' ? [SERVES_ANY_OWNER] : []
   const fetch = (...more: string[]): Promise<ExecResult> =>
-    git('-C', folder, 'fetch', '--force', '--no-tags', '--no-recurse-submodules', ...more)
+    git('-C', folder, 'fetch', '--force', '--no-tags', '--no-recurse-submodules', ...serving, ...more)
   const shallow = depth === 0 ? [] : [`--depth=${depth}`]
   const first = await fetch(...shallow, '--', address.url, revision ?? 'HEAD')
   let target = 'FETCH_HEAD'

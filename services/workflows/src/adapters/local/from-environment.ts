@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import { availableParallelism, totalmem } from 'node:os'
 import path from 'node:path'
 import type { EnvValues } from '@atrium/kernel/config'
@@ -51,6 +52,16 @@ export function taskEnvironment(entries: readonly string[]): Record<string, stri
   )
 }
 
+/** @throws OperatorError naming the folder that is not there: no task could be confined with it */
+async function repositoryFolders(env: Env): Promise<string[]> {
+  const missing = (folder: string) => (): never => {
+    throw new OperatorError(`ATRIUM_WORKFLOWS_FILE_REPOSITORIES: there is no folder ${folder}`)
+  }
+  return Promise.all(
+    env.ATRIUM_WORKFLOWS_FILE_REPOSITORIES.map((folder) => realpath(folder).catch(missing(folder))),
+  )
+}
+
 /** Arguments of tasks by the registry of templates. */
 export const taskArguments: TaskArguments = {
   secretsOf: (task) => secretsIn(task.arguments),
@@ -76,6 +87,7 @@ export async function localEngineOf(parts: LocalEngineParts): Promise<LocalEngin
     environment: taskEnvironment(env.ATRIUM_WORKFLOWS_TASK_ENV),
     readable: [
       ...(python === undefined ? [] : [python.prefix]),
+      ...(await repositoryFolders(env)),
       ...(caFile === undefined ? [] : [path.dirname(path.resolve(caFile))]),
     ],
   })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { TaskLimits } from '../limits.ts'
 import type { Cell, Confinement, Launch, Mode } from './confinement.ts'
@@ -151,9 +151,11 @@ export async function createConfinement(mode: Mode, options: ConfinementOptions)
   async function launch(cell: Cell): Promise<Launch> {
     const fstab = path.join(options.folder, `${randomUUID()}.fstab`)
     if (hasNamespaces) {
-      writeFileSync(fstab, fstabOf({ hidden, stage, writable: cell.writable, readable: options.readable }), {
-        mode: 0o600,
-      })
+      await writeFile(
+        fstab,
+        fstabOf({ hidden, stage, writable: cell.writable, readable: options.readable }),
+        { mode: 0o600 },
+      )
     }
     const [command = '', ...args] = commandOf(mode, options, cell, fstab)
     return {
@@ -165,9 +167,7 @@ export async function createConfinement(mode: Mode, options: ConfinementOptions)
         ...hiddenEnvironment(cell.env),
       },
       cwd: hasNamespaces ? '/' : cell.cwd,
-      close: () => {
-        if (hasNamespaces) rmSync(fstab, { force: true })
-      },
+      close: () => (hasNamespaces ? rm(fstab, { force: true }) : Promise.resolve()),
     }
   }
   return {
