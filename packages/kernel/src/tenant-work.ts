@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callerGone } from './errors.ts'
 import { KeyedSemaphore } from './semaphore.ts'
@@ -54,24 +55,33 @@ export interface TenantWork {
   /** It was answered; what it set off goes on for everybody. */
   isOver: boolean
   readonly turns: TenantTurns
-  /** Calls back when the caller hangs up. */
-  readonly onGone: (leave: () => void) => void
 }
 
 const works = new AsyncLocalStorage<TenantWork>()
 const ofRequests = new WeakMap<object, TenantWork>()
 
-export function newTenantWork(
-  request: object,
-  { turns, onGone }: Pick<TenantWork, 'turns' | 'onGone'>,
-): TenantWork {
-  const work: TenantWork = { tenant: undefined, held: 0, isOver: false, turns, onGone }
+/** It must not lead back to its request, which would then outlive every young collection: contexts hold it for long. */
+export function newTenantWork(request: object, turns: TenantTurns): TenantWork {
+  const work: TenantWork = { tenant: undefined, held: 0, isOver: false, turns }
   ofRequests.set(request, work)
   return work
 }
 
 /** What a request works for, also where nothing tells that something belongs to it. */
 export const workOf = (request: object): TenantWork | undefined => ofRequests.get(request)
+
+type OnGone = (leave: () => void) => void
+
+/** Calls back when the caller hangs up. */
+export const hangUpOf =
+  (request: IncomingMessage, response: ServerResponse): OnGone =>
+  (leave) => {
+    response.once('close', leave)
+    // The end of the caller's sending alone closes no answer; a request that is read to its end closes, too.
+    request.once('close', () => {
+      if (request.errored !== null) leave()
+    })
+  }
 
 /** Everything that `run` sets off belongs to this work. */
 export const runAsWork = <T>(work: TenantWork, run: () => T): T => works.run(work, run)
@@ -87,14 +97,14 @@ export function workUnderWay(): TenantWork | undefined {
  * @returns undefined when it may go on at once, else what resolves when it is its turn
  * @throws AppError 503 when too many requests wait, 499 when the caller hangs up meanwhile
  */
-export function workFor(tenant: string): Promise<void> | undefined {
+export function workFor(tenant: string, onGone: OnGone): Promise<void> | undefined {
   const work = works.getStore()
   if (work === undefined) return undefined
   work.tenant = tenant
   work.turns.note(tenant)
   // Whoever is alone waits for nobody: rounds with few requests in them cost throughput.
   if (!work.turns.isShared) return undefined
-  const turn = work.turns.requests.take(tenant, work.onGone)
+  const turn = work.turns.requests.take(tenant, onGone)
   return turn === undefined ? undefined : whenItComes(turn)
 }
 

@@ -154,7 +154,7 @@ describe('a tenant’s large bodies', () => {
     const turns = new TenantTurns({ ofTenant: 1, ofAll: 1, refusal: () => new Error('too busy') })
     const gate = Promise.withResolvers<void>()
     const parseFor = (tenant: string, wait?: Promise<void>): Promise<void> => {
-      const work = newTenantWork({}, { turns, onGone: () => {} })
+      const work = newTenantWork({}, turns)
       work.tenant = tenant
       const parse = async (): Promise<void> => {
         order.push(`${tenant} begins`)
@@ -175,7 +175,7 @@ describe('a tenant’s large bodies', () => {
 
   it('say so when they cannot be parsed, and the next is', async () => {
     const turns = new TenantTurns({ ofTenant: 1, ofAll: 1, refusal: () => new Error('too busy') })
-    const work = newTenantWork({}, { turns, onGone: () => {} })
+    const work = newTenantWork({}, turns)
     const failing = async (): Promise<void> => {
       throw new Error('no JSON')
     }

@@ -99,7 +99,7 @@ it('the lists of one tenant are read one batch at a time, those of two side by s
   }
   const turns = new TenantTurns({ ofTenant: 1, ofAll: 1, refusal: () => new Error('too busy') })
   const listFor = (tenant: string): Promise<string> => {
-    const work = newTenantWork({}, { turns, onGone: () => {} })
+    const work = newTenantWork({}, turns)
     work.tenant = tenant
     return runAsWork(work, () => text(streamArray(rows(), asItIs)))
   }

@@ -18,6 +18,7 @@ async function* written<Row>(
   batches: Batches<Row>,
   { present, begin, end }: Wrapping<Row>,
   work: TenantWork | undefined,
+  reader: { readonly isGone: boolean },
 ): AsyncGenerator<Buffer> {
   const rows = batches[Symbol.asyncIterator]()
   let count = 0
@@ -34,11 +35,7 @@ async function* written<Row>(
     return part
   }
   // The reader's connection asks for the next part, and knows nothing of the request.
-  let isGone = false
-  work?.onGone(() => {
-    isGone = true
-  })
-  const nextUnlessGone = async () => (isGone ? undefined : next())
+  const nextUnlessGone = async () => (reader.isGone ? undefined : next())
   const nextOfWork = work === undefined ? next : () => runAsWork(work, () => readLarge(nextUnlessGone, work))
   try {
     for (let part = await nextOfWork(); part !== undefined; part = await nextOfWork()) {
@@ -56,7 +53,12 @@ const EMPTY = Buffer.alloc(0)
  * A stream that asks for no more than its reader takes, and ends when nobody takes anything for a while: a list that
  * is not read costs one batch of memory, and not for ever.
  */
-function onDemand(parts: AsyncIterable<Buffer>, stalledMs: number): Readable {
+function onDemand(
+  partsFor: (reader: { readonly isGone: boolean }) => AsyncIterable<Buffer>,
+  stalledMs: number,
+): Readable {
+  const reader = { isGone: false }
+  const parts = partsFor(reader)
   let timer: NodeJS.Timeout | undefined
   const giveUp = (): void => void stream.destroy(new Error(`the list was not read for ${stalledMs} ms`))
   async function* pieces(): AsyncGenerator<Buffer> {
@@ -74,6 +76,9 @@ function onDemand(parts: AsyncIterable<Buffer>, stalledMs: number): Readable {
   }
   // Without a mark of its own a stream reads one part ahead.
   const stream = Readable.from(pieces(), { objectMode: false, highWaterMark: 0 })
+  stream.once('close', () => {
+    reader.isGone = true
+  })
   return stream
 }
 
@@ -85,7 +90,11 @@ export const streamArray = <Row>(
   batches: Batches<Row>,
   present: (row: Row) => unknown,
   { stalledMs = STALLED_MS }: { stalledMs?: number } = {},
-): Readable => onDemand(written(batches, { present, begin: '[', end: () => ']' }, workUnderWay()), stalledMs)
+): Readable =>
+  onDemand(
+    (reader) => written(batches, { present, begin: '[', end: () => ']' }, workUnderWay(), reader),
+    stalledMs,
+  )
 
 /** The same as `{"data":[…],"pagination":…}`. @param paginationOf told how many rows were sent */
 export const streamPage = <Row>(
@@ -94,7 +103,10 @@ export const streamPage = <Row>(
   paginationOf: (count: number) => object,
 ): Readable => {
   const end = (count: number): string => `],"pagination":${JSON.stringify(paginationOf(count))}}`
-  return onDemand(written(batches, { present, begin: '{"data":[', end }, workUnderWay()), STALLED_MS)
+  return onDemand(
+    (reader) => written(batches, { present, begin: '{"data":[', end }, workUnderWay(), reader),
+    STALLED_MS,
+  )
 }
 
 /** The same as `{"<name>":[…],…}`. @param others fields of the object beside the list, known before it is read */
@@ -107,7 +119,8 @@ export const streamObject = <Row>(
   const rest = JSON.stringify(others).slice(1)
   const end = (): string => (rest === '}' ? ']}' : `],${rest}`)
   return onDemand(
-    written(batches, { present, begin: `{${JSON.stringify(name)}:[`, end }, workUnderWay()),
+    (reader) =>
+      written(batches, { present, begin: `{${JSON.stringify(name)}:[`, end }, workUnderWay(), reader),
     STALLED_MS,
   )
 }
@@ -138,10 +151,10 @@ async function* writtenEvents(batches: AsyncIterable<readonly ServerSentEvent[]>
  * @param batches an empty one keeps the connection alive
  */
 export const streamEvents = (batches: AsyncIterable<readonly ServerSentEvent[]>): Readable =>
-  onDemand(writtenEvents(batches), STALLED_MS)
+  onDemand(() => writtenEvents(batches), STALLED_MS)
 
 /**
  * Bytes as they come, in the same way: nothing is asked of `parts` before the reader takes what there was. How long
  * `parts` themselves take does not count. A reader that goes ends them; those that wait must be told by the caller.
  */
-export const streamBytes = (parts: AsyncIterable<Buffer>): Readable => onDemand(parts, STALLED_MS)
+export const streamBytes = (parts: AsyncIterable<Buffer>): Readable => onDemand(() => parts, STALLED_MS)

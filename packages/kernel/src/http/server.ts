@@ -206,16 +206,7 @@ function followWork(
 ): void {
   const turns = new TenantTurns({ ofTenant, ofAll: TENANTS_WAITING * ofTenant, refusal: tooBusy })
   observeTurns(turns, metrics)
-  app.addHook('onRequest', (request, reply, done) => {
-    const onGone = (leave: () => void): void => {
-      reply.raw.once('close', leave)
-      // The end of the caller's sending alone closes no answer; a request that is read to its end closes, too.
-      request.raw.once('close', () => {
-        if (request.raw.errored !== null) leave()
-      })
-    }
-    runAsWork(newTenantWork(request, { turns, onGone }), done)
-  })
+  app.addHook('onRequest', (request, _reply, done) => runAsWork(newTenantWork(request, turns), done))
   // Reading the body goes on from the socket's events, which know nothing of the request.
   app.addHook('preValidation', (request, _reply, done) => {
     const work = workOf(request)

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLogger } from '../log.ts'
-import { workFor } from '../tenant-work.ts'
+import { hangUpOf, workFor } from '../tenant-work.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
 
 const WAITING = 100
@@ -27,8 +27,8 @@ beforeEach(async () => {
     https: false,
   })
   app.get('/', {
-    onRequest: async ({ headers }) => {
-      const turn = workFor(String(headers['x-tenant']))
+    onRequest: async ({ headers, raw }, reply) => {
+      const turn = workFor(String(headers['x-tenant']), hangUpOf(raw, reply.raw))
       if (turn !== undefined) await turn
     },
     handler: async ({ headers }) => {
@@ -131,8 +131,8 @@ it('a tenant that is alone does not wait, and is not refused', async () => {
     https: false,
   })
   alone.get('/', {
-    onRequest: async () => {
-      const turn = workFor('alone')
+    onRequest: async ({ raw }, reply) => {
+      const turn = workFor('alone', hangUpOf(raw, reply.raw))
       if (turn !== undefined) await turn
     },
     handler: async () => 'done',
