@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { jsonText, named } from '@atrium/kernel/http'
+import { jsonText, named, textLike } from '@atrium/kernel/http'
 import Type, { type Static } from 'typebox'
 import { Timestamp } from './common.ts'
 
@@ -29,7 +29,9 @@ export const LogQuery = Type.Object({
 export const LogHeaders = Type.Object({
   accept: Type.Optional(Type.String()),
   'last-event-id': Type.Optional(
-    Type.String({ maxLength: 20, description: 'Number of the last piece that the reader has' }),
+    textLike('^[0-9]{0,15}$', 'be the id of an event of this log', {
+      description: 'Number of the last piece that the reader has',
+    }),
   ),
 })
 
