@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -15,6 +17,7 @@ import { freePort, TEST_CREDENTIALS } from '@atrium/testing'
 import { parseConfig } from '../../apps/server/src/config.ts'
 import { startPlatform } from '../../apps/server/src/platform.ts'
 import { createLocalEngine } from '../../services/workflows/src/adapters/local/engine.ts'
+import type { TaskLimits } from '../../services/workflows/src/adapters/local/limits.ts'
 import type { TaskProgram } from '../../services/workflows/src/adapters/local/program.ts'
 import type { TaskOutput } from '../../services/workflows/src/ports.ts'
 import type { WorkflowsTables } from '../../services/workflows/src/queries/tables.ts'
@@ -26,6 +29,17 @@ const nothing: TaskOutput = {
   appendLog: async () => {},
   appendMetrics: async () => 0,
   keepArtifact: async () => undefined,
+}
+
+const limits: TaskLimits = {
+  seconds: 600,
+  processorSeconds: 600,
+  memoryMb: 4096,
+  processes: 1024,
+  fileMb: 1024,
+  openFiles: 1024,
+  workspaceMb: 1024,
+  diskReserveMb: 16,
 }
 
 export type BenchEngine = Awaited<ReturnType<typeof startEngine>>
@@ -65,16 +79,7 @@ export async function startEngine(python: string, slots: number) {
       ['sleep', async (task) => void (await task.exec(python, ['-I', '-c', SCRIPT]))],
       ['nothing', async () => {}],
     ]),
-    limits: {
-      seconds: 600,
-      processorSeconds: 600,
-      memoryMb: 4096,
-      processes: 1024,
-      fileMb: 1024,
-      openFiles: 1024,
-      workspaceMb: 1024,
-      diskReserveMb: 16,
-    },
+    limits,
     slots,
     slotsOfSpace: slots,
     environment: {},
@@ -127,9 +132,31 @@ export async function startEngine(python: string, slots: number) {
     await engine.submit({ ...ref, tasks, finished: [] })
     return ended
   }
+  const { confinement } = engine
+  const own = path.join(dataDir, 'workflows', 'own')
+  await mkdir(own)
+
+  /** One process in the confinement, without the engine. */
+  async function confined(): Promise<void> {
+    const launch = await confinement?.launch({
+      command: python,
+      args: ['-I', '-c', SCRIPT],
+      cwd: own,
+      env: { PATH: '/usr/bin:/bin' },
+      merges: true,
+      uid: confinement.uidOf(spaceId) ?? 0,
+      writable: [own],
+      limits,
+    })
+    if (launch === undefined) return
+    const { command, args, env, cwd } = launch
+    await once(spawn(command, args, { env, cwd, stdio: 'ignore' }), 'exit')
+    launch.close()
+  }
   return {
     engine,
     run,
+    confined,
     async close() {
       await engine.close()
       await notifications.close()

@@ -27,21 +27,63 @@ export interface NewLocalRun extends LocalRunKey {
 
 type State = 'Waiting' | 'Open' | 'Ended'
 
+const taskRows = (run: NewLocalRun) => sql`
+  jsonb_to_recordset(${JSON.stringify(run.tasks)}::jsonb)
+    AS task (name text, position int, waiting int, dependents text[], spec jsonb, "isFinished" boolean)`
+
+/** Columns of tasks of a run that has just been made; a run that waits is one dependency more. */
+const TASK_VALUES = sql`
+  run.space_id, run.run_id, task.name, task.position, run.attempt, run.folder,
+  task.waiting + CASE WHEN run.state = 'Waiting' THEN 1 ELSE 0 END, task.dependents, task.spec,
+  CASE WHEN task."isFinished" THEN 'Succeeded' ELSE 'Pending' END`
+
+const TASK_COLUMNS = sql`
+  (space_id, run_id, name, position, attempt, folder, waiting, dependents, spec, status)`
+
+const runValues = (run: NewLocalRun) => {
+  const unfinished = run.tasks.filter(({ isFinished }) => !isFinished).length
+  return sql`
+    SELECT ${run.spaceId}::uuid, ${run.runId}::uuid, workflow_id, ${run.attempt}::int, ${run.folder}::uuid,
+           CASE WHEN ${unfinished}::int = 0 THEN 'Ended' WHEN max_parallel_runs IS NULL THEN 'Open' ELSE 'Waiting' END,
+           ${unfinished}::int
+      FROM workflows.workflows WHERE space_id = ${run.spaceId} AND workflow_id = ${run.workflowId}`
+}
+
 /**
- * Takes over a run's attempt, unless it, or a later one, is known.
+ * Takes over a run's first attempt, unless the run is known, and tells every process of what is ready.
  * @returns the state that it begins in; undefined when nothing changed
  */
 export async function insertLocalRun(
+  db: QueryExecutorProvider,
+  run: NewLocalRun,
+): Promise<State | undefined> {
+  const { rows } = await sql<{ state: State }>`
+    WITH run AS (
+      INSERT INTO workflows.local_runs (space_id, run_id, workflow_id, attempt, folder, state, unfinished)
+      ${runValues(run)}
+      ON CONFLICT (space_id, run_id) DO NOTHING
+      RETURNING *
+    ), tasks AS (
+      INSERT INTO workflows.local_tasks ${TASK_COLUMNS} SELECT ${TASK_VALUES} FROM run, ${taskRows(run)}
+    )
+    SELECT state, CASE WHEN state = 'Open' THEN pg_notify(${LOCAL_ENGINE_CHANNEL}, 'ready') END FROM run`.execute(
+    db,
+  )
+  return rows[0]?.state
+}
+
+/**
+ * Takes over a later attempt of a run whose last one has ended, unless it, or a later one, is known.
+ * @returns the state that it begins in; undefined when nothing changed
+ */
+export async function replaceLocalRun(
   trx: QueryExecutorProvider,
   run: NewLocalRun,
 ): Promise<State | undefined> {
-  const unfinished = run.tasks.filter(({ isFinished }) => !isFinished).length
   const { rows } = await sql<{ state: State }>`
-    INSERT INTO workflows.local_runs AS known (space_id, run_id, workflow_id, attempt, folder, state, unfinished)
-    SELECT ${run.spaceId}, ${run.runId}, workflow_id, ${run.attempt}, ${run.folder},
-           CASE WHEN ${unfinished}::int = 0 THEN 'Ended' WHEN max_parallel_runs IS NULL THEN 'Open' ELSE 'Waiting' END,
-           ${unfinished}
-      FROM workflows.workflows WHERE space_id = ${run.spaceId} AND workflow_id = ${run.workflowId}
+    INSERT INTO workflows.local_runs AS known
+      (space_id, run_id, workflow_id, attempt, folder, state, unfinished)
+    ${runValues(run)}
     ON CONFLICT (space_id, run_id) DO UPDATE
       SET attempt = excluded.attempt, state = excluded.state, unfinished = excluded.unfinished,
           cancel_requested = false
@@ -49,22 +91,14 @@ export async function insertLocalRun(
     RETURNING state`.execute(trx)
   const [row] = rows
   if (row === undefined) return undefined
-  if (run.attempt > 1) {
-    await sql`DELETE FROM workflows.local_tasks WHERE space_id = ${run.spaceId} AND run_id = ${run.runId}`.execute(
-      trx,
-    )
-  }
-  const gate = row.state === 'Waiting' ? 1 : 0
+  await sql`DELETE FROM workflows.local_tasks WHERE space_id = ${run.spaceId} AND run_id = ${run.runId}`.execute(
+    trx,
+  )
   await sql`
-    INSERT INTO workflows.local_tasks
-      (space_id, run_id, name, position, attempt, folder, waiting, dependents, spec, status)
-    SELECT ${run.spaceId}, ${run.runId}, task.name, task.position, ${run.attempt}, run.folder,
-           task.waiting + ${gate}::int, task.dependents, task.spec,
-           CASE WHEN task."isFinished" THEN 'Succeeded' ELSE 'Pending' END
-      FROM jsonb_to_recordset(${JSON.stringify(run.tasks)}::jsonb)
-        AS task (name text, position int, waiting int, dependents text[], spec jsonb, "isFinished" boolean),
-           workflows.local_runs AS run
+    INSERT INTO workflows.local_tasks ${TASK_COLUMNS}
+    SELECT ${TASK_VALUES} FROM workflows.local_runs AS run, ${taskRows(run)}
      WHERE run.space_id = ${run.spaceId} AND run.run_id = ${run.runId}`.execute(trx)
+  if (row.state === 'Open') await announceReady(trx)
   return row.state
 }
 

@@ -11,12 +11,14 @@ export interface StartedTask<Spec = unknown> extends LocalRunKey {
   readonly position: number
   readonly attempt: number
   readonly spec: Spec
+  /** Names of those that depend on it. */
+  readonly dependents: readonly string[]
   /** 1 for the first time. What an earlier start reports is refused. */
   readonly starts: number
 }
 
 const STARTED = sql`
-  task.space_id AS "spaceId", task.run_id AS "runId", task.name, task.position, task.attempt, task.spec, task.starts`
+  task.space_id AS "spaceId", task.run_id AS "runId", task.name, task.position, task.attempt, task.spec, task.dependents, task.starts`
 
 const begin = (worker: string) => sql`
   status = 'Running', worker = ${worker}::uuid, starts = starts + 1, started_at = clock_timestamp(),
@@ -77,21 +79,11 @@ export async function startTasksOfRun<Spec>(
 
 export type EndStatus = 'Succeeded' | 'Failed' | 'Cancelled'
 
-/**
- * Ends a task, if it still is the start that this worker began. Locks the run first, so that two that end at once
- * cannot lock each other out.
- * @returns names of those that depend on it; undefined when somebody else has the task
- */
-export async function endTask(
-  trx: QueryExecutorProvider,
-  task: StartedTask,
-  end: { worker: string; status: EndStatus; message: string },
-): Promise<readonly string[] | undefined> {
-  const { rows } = await sql<{ dependents: string[] }>`
-    WITH run AS (
-      SELECT space_id, run_id FROM workflows.local_runs
-       WHERE space_id = ${task.spaceId} AND run_id = ${task.runId} AND attempt = ${task.attempt} FOR UPDATE
-    )
+const writeEnd = (task: StartedTask, end: { worker: string; status: EndStatus; message: string }) => sql`
+  WITH run AS (
+    SELECT space_id, run_id FROM workflows.local_runs
+     WHERE space_id = ${task.spaceId} AND run_id = ${task.runId} AND attempt = ${task.attempt} FOR UPDATE
+  ), ended AS (
     UPDATE workflows.local_tasks AS task
        SET status = ${end.status}, message = ${end.message}, completed_at = clock_timestamp(), worker = NULL,
            lease_until = NULL
@@ -99,8 +91,36 @@ export async function endTask(
      WHERE task.space_id = run.space_id AND task.run_id = run.run_id AND task.name = ${task.name}
        AND task.attempt = ${task.attempt} AND task.worker = ${end.worker}::uuid AND task.starts = ${task.starts}
        AND task.status = 'Running'
-    RETURNING task.dependents`.execute(trx)
-  return rows[0]?.dependents
+    RETURNING 1
+  )`
+
+/**
+ * Ends a task, if it still is the start that this worker began. Locks the run first, so that two that end at once
+ * cannot lock each other out.
+ * @returns false when somebody else has the task
+ */
+export async function endTask(
+  trx: QueryExecutorProvider,
+  task: StartedTask,
+  end: { worker: string; status: EndStatus; message: string },
+): Promise<boolean> {
+  const { rows } = await sql`${writeEnd(task, end)} SELECT FROM ended`.execute(trx)
+  return rows.length > 0
+}
+
+/** Ends a task that nothing depends on, in one statement. @returns undefined when somebody else has the task */
+export async function endLastTask(
+  db: QueryExecutorProvider,
+  task: StartedTask,
+  end: { worker: string; status: EndStatus; message: string },
+): Promise<Countdown | undefined> {
+  const { rows } = await sql<Countdown>`
+    ${writeEnd(task, end)}
+    UPDATE workflows.local_runs
+       SET unfinished = unfinished - 1, state = CASE WHEN unfinished = 1 THEN 'Ended' ELSE state END
+     WHERE space_id = ${task.spaceId} AND run_id = ${task.runId} AND EXISTS (SELECT FROM ended)
+    RETURNING state = 'Ended' AS "isEnded"`.execute(db)
+  return rows[0]
 }
 
 /** Notes for each of these tasks that one of its dependencies ended well. @returns names of those that are ready */
@@ -141,11 +161,6 @@ export async function skipDependents(
 
 export interface Countdown {
   readonly isEnded: boolean
-  /** It ended, and cannot be retried: every task succeeded, or it was cancelled. */
-  readonly isDone: boolean
-  readonly workflowId: string
-  /** Runs of its workflow may wait for the end of this one. */
-  readonly isLimited: boolean
 }
 
 /** Notes that so many tasks of a run have ended. */
@@ -155,18 +170,39 @@ export async function countEnded(
   ended: number,
 ): Promise<Countdown | undefined> {
   const { rows } = await sql<Countdown>`
-    UPDATE workflows.local_runs AS run
+    UPDATE workflows.local_runs
        SET unfinished = unfinished - ${ended}::int,
            state = CASE WHEN unfinished = ${ended}::int THEN 'Ended' ELSE state END
      WHERE space_id = ${key.spaceId} AND run_id = ${key.runId}
-    RETURNING state = 'Ended' AS "isEnded", workflow_id AS "workflowId",
-              state = 'Ended' AND (cancel_requested OR NOT EXISTS (
-                SELECT FROM workflows.local_tasks AS task
-                 WHERE task.space_id = run.space_id AND task.run_id = run.run_id AND task.status <> 'Succeeded')) AS "isDone",
-              state = 'Ended' AND EXISTS (
-                SELECT FROM workflows.local_runs AS other
-                 WHERE other.space_id = run.space_id AND other.workflow_id = run.workflow_id
-                   AND other.state = 'Waiting') AS "isLimited"`.execute(trx)
+    RETURNING state = 'Ended' AS "isEnded"`.execute(trx)
+  return rows[0]
+}
+
+export interface EndedRun {
+  readonly workflowId: string
+  /** It cannot be retried: every task succeeded, or it was cancelled. */
+  readonly isDone: boolean
+  /** Runs of its workflow wait for the end of others. */
+  readonly isAwaited: boolean
+}
+
+/** What follows the end of a run; undefined when it has not ended, or is there no more. */
+export async function findEndedRun(
+  db: QueryExecutorProvider,
+  key: LocalRunKey,
+): Promise<EndedRun | undefined> {
+  const { rows } = await sql<EndedRun>`
+    SELECT run.workflow_id AS "workflowId",
+           run.cancel_requested OR NOT EXISTS (
+             SELECT FROM workflows.local_tasks AS task
+              WHERE task.space_id = run.space_id AND task.run_id = run.run_id AND task.status <> 'Succeeded'
+           ) AS "isDone",
+           EXISTS (
+             SELECT FROM workflows.local_runs AS other
+              WHERE other.space_id = run.space_id AND other.workflow_id = run.workflow_id AND other.state = 'Waiting'
+           ) AS "isAwaited"
+      FROM workflows.local_runs AS run
+     WHERE run.space_id = ${key.spaceId} AND run.run_id = ${key.runId} AND run.state = 'Ended'`.execute(db)
   return rows[0]
 }
 

@@ -10,12 +10,12 @@ import type {
   WorkflowEngine,
 } from '../../ports.ts'
 import {
-  announceReady,
   cancelLocalRun,
   deleteLocalRun,
   insertLocalRun,
   LOCAL_ENGINE_CHANNEL,
   type NewLocalTask,
+  replaceLocalRun,
   selectLocalRun,
 } from '../../queries/local-runs.ts'
 import type { WorkflowsDb } from '../../queries/tables.ts'
@@ -121,11 +121,10 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<Lo
 
   async function submit(run: EngineRun): Promise<void> {
     const row = { ...run, folder: folders.id, tasks: rowsOf(run) }
-    const state = await db.transaction().execute(async (trx) => {
-      const begun = await insertLocalRun(trx, row)
-      if (begun === 'Open') await announceReady(trx)
-      return begun
-    })
+    const state =
+      run.attempt === 1
+        ? await insertLocalRun(db, row)
+        : await db.transaction().execute((trx) => replaceLocalRun(trx, row))
     if (state === 'Waiting') await admit(db, run)
     if (state === 'Open') worker?.wake()
   }

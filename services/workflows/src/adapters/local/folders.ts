@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { chown, lstat, mkdir, open, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { lstat, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { RunRef } from '../../ports.ts'
 
@@ -70,16 +71,16 @@ export class Folders {
       artifacts: path.join(own, 'artifacts'),
       metrics: path.join(own, 'metrics.jsonl'),
     }
-    await rm(own, { recursive: true, force: true })
     const { workspace, cache, temporary, home, artifacts, metrics } = folders
-    await mkdir(own, { recursive: true })
+    // A few calls that touch no data: synchronous, they take a tenth of the time.
+    if (existsSync(own)) await rm(own, { recursive: true, force: true })
+    mkdirSync(own, { recursive: true })
     for (const folder of [workspace, cache, temporary, home, artifacts]) {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      if (uid !== undefined) await chown(folder, uid, uid)
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      if (uid !== undefined) chownSync(folder, uid, uid)
     }
-    const file = await open(metrics, 'wx', 0o600)
-    if (uid !== undefined) await file.chown(uid, uid)
-    await file.close()
+    writeFileSync(metrics, '', { flag: 'wx', mode: 0o600 })
+    if (uid !== undefined) chownSync(metrics, uid, uid)
     return folders
   }
 

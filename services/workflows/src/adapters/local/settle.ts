@@ -3,6 +3,7 @@ import { announceReady, openWaitingRuns } from '../../queries/local-runs.ts'
 import {
   type Countdown,
   countEnded,
+  endLastTask,
   endTask,
   releaseDependents,
   type StartedTask,
@@ -22,22 +23,23 @@ export interface Settled extends Countdown {
  * @param most tasks that this worker goes on with by itself
  * @returns undefined when somebody else has the task: then nothing was written
  */
-export function settle(
+export async function settle(
   db: WorkflowsDb,
   worker: string,
   task: StartedTask,
   outcome: Extract<Outcome, { kind: 'ended' }>,
   most: number,
 ): Promise<Settled | undefined> {
+  const end = { worker, status: outcome.status, message: outcome.message }
+  if (task.dependents.length === 0) {
+    const run = await endLastTask(db, task, end)
+    return run === undefined ? undefined : { ...run, next: [] }
+  }
   return db.transaction().execute(async (trx) => {
-    const dependents = await endTask(trx, task, { worker, ...outcome })
-    if (dependents === undefined) return undefined
-    let gone = 0
-    let ready: string[] = []
-    if (dependents.length > 0) {
-      if (outcome.status === 'Succeeded') ready = await releaseDependents(trx, task, dependents)
-      else gone = await skipDependents(trx, task, task.name)
-    }
+    if (!(await endTask(trx, task, end))) return undefined
+    const isGood = outcome.status === 'Succeeded'
+    const ready = isGood ? await releaseDependents(trx, task, task.dependents) : []
+    const gone = isGood ? 0 : await skipDependents(trx, task, task.name)
     const run = await countEnded(trx, task, 1 + gone)
     if (run === undefined) return undefined
     const names = ready.slice(0, most)

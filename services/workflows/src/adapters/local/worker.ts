@@ -5,6 +5,7 @@ import type { Logger } from '@atrium/kernel/log'
 import type { PlannedTask, RunRef } from '../../ports.ts'
 import { announceReady, cancelledAmong, workflowsWithWaitingRuns } from '../../queries/local-runs.ts'
 import {
+  findEndedRun,
   giveBackTask,
   renewLeases,
   type StartedTask,
@@ -135,14 +136,16 @@ export class Worker {
     const shares = shareSlots(free, spaces, running, slotsOfSpace)
     const options = { folder: folders.id, worker: this.id }
     let started = 0
+    let hasMore = false
     for (const [spaceId, most] of shares) {
       const tasks = await startReadyTasks<PlannedTask>(db, { ...options, spaceId, most })
       for (const task of tasks) this.#run(task)
       started += tasks.length
+      hasMore ||= tasks.length === most
     }
     this.#isCrowded = started >= free || shares.size < spaces.length
-    // A space may have more than its first share while others have none.
-    if (started > 0 && started < free) this.#lookAgain = true
+    // A space may have more than its first share where others have less than theirs.
+    if (hasMore && started < free) this.#lookAgain = true
   }
 
   #run(task: StartedTask<PlannedTask>): void {
@@ -173,8 +176,9 @@ export class Worker {
   async #afterwards(task: StartedTask, settled: Settled): Promise<void> {
     const { log, db, folders, onChange } = this.#options
     try {
-      if (settled.isDone) await folders.removeRun(task)
-      if (settled.isLimited) await admit(db, { spaceId: task.spaceId, workflowId: settled.workflowId })
+      const run = settled.isEnded ? await findEndedRun(db, task) : undefined
+      if (run?.isDone === true) await folders.removeRun(task)
+      if (run?.isAwaited === true) await admit(db, { ...task, workflowId: run.workflowId })
     } catch (error) {
       log.warn({ err: error, run: task.runId }, 'what follows the end of a run failed')
     }

@@ -112,7 +112,7 @@ async function tryOut(confinement: Confinement, folder: string, limits: TaskLimi
     try {
       await runOnce(launch.command, launch.args, { cwd: launch.cwd, env: launch.env })
     } finally {
-      await launch.close()
+      launch.close()
     }
   } finally {
     await rm(scratch, { recursive: true, force: true })

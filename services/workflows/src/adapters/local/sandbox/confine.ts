@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
+import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { TaskLimits } from '../limits.ts'
 import type { Cell, Confinement, Launch, Mode } from './confinement.ts'
@@ -151,11 +151,9 @@ export async function createConfinement(mode: Mode, options: ConfinementOptions)
   async function launch(cell: Cell): Promise<Launch> {
     const fstab = path.join(options.folder, `${randomUUID()}.fstab`)
     if (hasNamespaces) {
-      await writeFile(
-        fstab,
-        fstabOf({ hidden, stage, writable: cell.writable, readable: options.readable }),
-        { mode: 0o600 },
-      )
+      writeFileSync(fstab, fstabOf({ hidden, stage, writable: cell.writable, readable: options.readable }), {
+        mode: 0o600,
+      })
     }
     const [command = '', ...args] = commandOf(mode, options, cell, fstab)
     return {
@@ -167,7 +165,9 @@ export async function createConfinement(mode: Mode, options: ConfinementOptions)
         ...hiddenEnvironment(cell.env),
       },
       cwd: hasNamespaces ? '/' : cell.cwd,
-      close: () => (hasNamespaces ? rm(fstab, { force: true }) : Promise.resolve()),
+      close: () => {
+        if (hasNamespaces) rmSync(fstab, { force: true })
+      },
     }
   }
   return {

@@ -23,7 +23,7 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
   /** Removes what the launch needed. */
-  close(): Promise<void>
+  close(): void
 }
 
 export type Mode = 'own namespaces' | 'user namespaces' | 'own user' | 'process group'

@@ -80,7 +80,7 @@ export async function runProcess(
     over.abort()
     clearTimeout(timer)
     options.signal.removeEventListener('abort', onAbort)
-    await launch.close()
+    launch.close()
   }
 }
 
