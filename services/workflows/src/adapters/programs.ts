@@ -4,9 +4,11 @@ import { OperatorError } from '@atrium/kernel/errors'
 import type { workflowsEnv } from '../config.ts'
 import { egressRule } from '../domain/egress-rule.ts'
 import { egressAgent, egressFetch } from './egress/agent.ts'
+import { egressSocket } from './egress/web-socket.ts'
 import { fetchGitCode } from './git/fetch-git-code.ts'
 import { fetchGitCodeAsApp } from './git/fetch-git-code-atc.ts'
 import type { TaskProgram } from './local/program.ts'
+import { submitRayJob } from './ray/submit-ray-job.ts'
 
 /** Programs of templates that ask other machines, by the name of their template. */
 export interface NetworkPrograms {
@@ -25,6 +27,7 @@ export async function createNetworkPrograms(env: EnvValues<typeof workflowsEnv>)
     programs: {
       'fetch-git-code': fetchGitCode(git),
       'fetch-git-code-atc': fetchGitCodeAsApp({ ...git, fetch: egressFetch(agent) }),
+      'submit-ray-job': submitRayJob({ agent, openSocket: egressSocket(egress, { ca }) }),
     },
     close: () => agent.destroy(),
   }
