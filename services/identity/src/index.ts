@@ -238,12 +238,9 @@ async function follow(
 ): Promise<void> {
   const { signingKeys, clients, people, revoked, verifier } = caches
   let closed = false
-  const readKeys = async (): Promise<void> => {
-    const before = signingKeys.published()
-    await signingKeys.refresh()
-    // A key may have been withdrawn, and with it what it signed.
-    if (signingKeys.published() !== before) verifier.forgetAll()
-  }
+  // A key may have been withdrawn, and with it what it signed.
+  signingKeys.onChange(() => verifier.forgetAll())
+  const readKeys = (): Promise<void> => signingKeys.refresh()
   const report = (error: unknown): void => {
     if (closed || isUnavailable(error)) return
     log.error({ err: error }, 'reading the signing keys failed; those known stay in use')

@@ -67,7 +67,7 @@ export const MetadataQuery = named(
         additionalProperties: {
           propertyNames: {
             pattern: '^[^$]|^$',
-            'x-must': 'be a value or an array of values, without operators like $gt',
+            'x-must': 'be left out: values are compared as they are, and there are no operators',
           },
         },
         maxProperties: 64,

@@ -26,6 +26,8 @@ export interface SigningKeys {
   find(kid: string): Promise<SigningKey | undefined>
   /** Reads the keys again. @throws OperatorError when the master key does not open them */
   refresh(): Promise<void>
+  /** Calls `listener` each time that the set has changed, whoever had it read again. */
+  onChange(listener: () => void): void
 }
 
 const REREAD_EVERY_MS = 1000
@@ -70,6 +72,7 @@ export async function createSigningKeys(db: IdentityDatabase, masterKey: MasterK
   let keys: readonly SigningKey[] = []
   let lastReread = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
+  const listeners: (() => void)[] = []
 
   async function read(): Promise<void> {
     const known = new Map(keys.map((key) => [key.kid, key]))
@@ -83,7 +86,9 @@ export async function createSigningKeys(db: IdentityDatabase, masterKey: MasterK
       }),
     )
     const isSame = next.length === keys.length && next.every((key, at) => key === keys[at])
-    if (!isSame) keys = next
+    if (isSame) return
+    keys = next
+    for (const tell of listeners) tell()
   }
 
   /** A read that began before the caller asked may have missed the change, so the next one follows it. */
@@ -102,6 +107,7 @@ export async function createSigningKeys(db: IdentityDatabase, masterKey: MasterK
   return {
     refresh,
     published: () => keys,
+    onChange: (listener) => void listeners.push(listener),
     current() {
       const now = Date.now()
       // Oldest first. A clock behind the database's may think that the only key signs in the future.

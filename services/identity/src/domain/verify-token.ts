@@ -115,15 +115,18 @@ export function createTokenVerifier(
   onRefused: (code: string) => void,
 ): TokenVerifier {
   const cache = new LRUCache<string, CacheEntry>({ max: CAPACITY })
+  /** What was verified before a withdrawal is not remembered after it. */
+  let withdrawals = 0
 
   async function verifyAnew(token: string, key: string): Promise<VerifiedToken> {
     const { header, claims: unverified } = decode(token)
+    const began = withdrawals
     const issuer = chooseIssuer(issuers, unverified)
     if (typeof header.alg !== 'string' || !issuer.algorithms.includes(header.alg)) throw algorithmRefused()
     const claims = await verifyAgainst(issuer, token)
     const verified = await issuer.identify(claims)
     const expiresAt = ((claims.exp ?? 0) + issuer.clockToleranceSeconds) * 1000
-    cache.set(key, { token: verified, issuer, claims, expiresAt })
+    if (began === withdrawals) cache.set(key, { token: verified, issuer, claims, expiresAt })
     return verified
   }
 
@@ -156,6 +159,9 @@ export function createTokenVerifier(
       }
       return verifyCounted(token, key, undefined)
     },
-    forgetAll: () => cache.clear(),
+    forgetAll() {
+      withdrawals += 1
+      cache.clear()
+    },
   }
 }
