@@ -120,6 +120,8 @@ describe('the events of a run', () => {
     await pipelines.inStatus(workflow, runId, 'Succeeded')
     const answer = await platform.call('GET', pathOf(workflow, runId), { token })
     expect([answer.status, answer.body.match(/event: /g)]).toEqual([200, Array(3).fill('event: ')])
+    const all = { 'last-event-id': '9'.repeat(15) }
+    expect((await platform.call('GET', pathOf(workflow, runId), { token, headers: all })).status).toBe(204)
     const last = { 'last-event-id': 'x' }
     expect((await platform.call('GET', pathOf(workflow, runId), { token, headers: last })).status).toBe(400)
     for (const id of [UNKNOWN_ID, 'x'])

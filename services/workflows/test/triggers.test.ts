@@ -379,6 +379,7 @@ describe('a trigger', () => {
     expect(list.body.items.map((one: { triggerId: string }) => one.triggerId)).toEqual(['c', 'a', 'b'])
     const part = await pipelines.call('GET', `/${workflow}/triggers?limit=1&page=2`)
     expect([part.body.items[0].triggerId, part.body.totalCount]).toEqual(['a', 3])
+    expect((await pipelines.call('GET', `/${workflow}/triggers?page=0`)).status).toBe(400)
     expect((await pipelines.call('GET', '/absent/triggers')).status).toBe(404)
     expect((await put('absent', 'hook', WEBHOOK)).status).toBe(404)
   })

@@ -1,3 +1,4 @@
+import { isUnavailable } from '@atrium/kernel/errors'
 import { newId } from '@atrium/kernel/ids'
 import { every } from '@atrium/kernel/lifecycle'
 import type { WorkflowsContext } from '../context.ts'
@@ -20,7 +21,10 @@ const KEYS_AT_A_TIME = 500
 export function runUpkeep(ctx: WorkflowsContext): () => Promise<void> {
   const holder = newId()
   let isStopping = false
-  const warn = (what: string) => (err: unknown) => ctx.log.warn({ err }, `${what} failed; trying again`)
+  const warn = (what: string) => (err: unknown) => {
+    // That the database is away is said once, by who watches it.
+    ctx.log[isUnavailable(err) ? 'debug' : 'warn']({ err }, `${what} failed; trying again`)
+  }
   const stops = [
     every(LOOK_EVERY_MS, () => fireDueSchedules(ctx, () => isStopping), warn('firing schedules')),
     every(
