@@ -110,6 +110,8 @@ describe('sessions', () => {
       )
       expect([status, answer.error]).toEqual([404, 'session_not_found'])
     }
+    const long = `/auth/v1/sessions/${'x'.repeat(129)}`
+    expect((await server.call('DELETE', long, { token: other.access_token })).status).toBe(400)
     expect(await codeIn(server, other.access_token)).toBe('accepted')
   })
 

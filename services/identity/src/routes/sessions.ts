@@ -67,7 +67,7 @@ export function sessionRoutes(scope: ServiceScope, context: PeopleContext): void
       tags,
       summary: 'End one of your sessions; its tokens stop everywhere within a second',
       params: SessionParams,
-      response: { 204: Empty, ...errors(401, 403, 404, 500, 503) },
+      response: { 204: Empty, ...errors(400, 401, 403, 404, 500, 503) },
     },
     async handler(request, reply) {
       await sessions.end(personOf(request).qxId, request.params.sessionId, actOf(request))
