@@ -4,9 +4,8 @@ import type { PlatformDeps } from '@atrium/kernel/deps'
 import type { workflowsEnv } from './config.ts'
 import type { PageTokens } from './domain/page-tokens.ts'
 import type { BlobStore } from './domain/results/blob-store.ts'
-import type { LogFollowers } from './domain/results/log-followers.ts'
 import type { RunKeeper } from './domain/run-keeper.ts'
-import type { RunFollowers } from './domain/runs/run-followers.ts'
+import type { Followers } from './domain/runs/followers.ts'
 import type { SpaceDirectory, WorkflowEngine } from './ports.ts'
 import type { WorkflowsDb } from './queries/tables.ts'
 
@@ -24,6 +23,7 @@ export interface WorkflowsContext
   /** Files of artifacts. */
   readonly blobs: BlobStore
   /** Those who wait for more of a log. */
-  readonly logFollowers: LogFollowers
-  readonly followers: RunFollowers
+  readonly logFollowers: Followers
+  /** Those who wait for changes of runs. */
+  readonly runFollowers: Followers
 }

@@ -16,9 +16,12 @@ export const workflowNotFound = (workflowId: string): AppError => notFound('Work
 export const taskNotFound = (task: string): AppError => notFound('Task', task)
 export const artifactNotFound = (path: string): AppError => notFound('Artifact', path)
 
-/** 429: of those that wait for news in this process. */
+/** 429: every reader holds a connection. @param most of a space, in this process */
 export const tooManyLogReaders = (most: number): AppError =>
-  tooManyRequests(`${most} readers have logs of this space open already`, 5)
+  tooManyRequests(
+    `Too many readers have logs open, or ${most} of this space alone; close some, or try again`,
+    5,
+  )
 
 export const versionNotFound = (versionId: string): AppError => notFound('Version', versionId)
 
@@ -81,9 +84,12 @@ export const runNotEnded = (runId: string, status: string): AppError =>
 export const tooManyRuns = (most: number): AppError =>
   tooManyRequests(`The space has ${most} runs that have not ended, which is as many as it may have`, 30)
 
-/** 429: every follower holds a connection. */
-export const tooManyFollowers = (): AppError =>
-  tooManyRequests('Too many follow the events of runs; close some, or try again', 10)
+/** 429: every follower holds a connection. @param most of a space, in this process */
+export const tooManyFollowers = (most: number): AppError =>
+  tooManyRequests(
+    `Too many follow the events of runs, or ${most} of this space alone; close some, or try again`,
+    10,
+  )
 
 export const notAWebhook = (triggerId: string): AppError =>
   new AppError(400, 'not_a_webhook', `Trigger ${triggerId} is no webhook: it has no secret`)

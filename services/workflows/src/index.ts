@@ -12,14 +12,15 @@ import { TAGS } from './contract/tags.ts'
 import { givenEngine, openEngine } from './create-engine.ts'
 import { demandBuiltEngine } from './domain/engine-choice.ts'
 import { PageTokens } from './domain/page-tokens.ts'
-import { LogFollowers } from './domain/results/log-followers.ts'
 import { RunKeeper } from './domain/run-keeper.ts'
-import { RunFollowers } from './domain/runs/run-followers.ts'
-import { formatError } from './errors.ts'
+import { Followers } from './domain/runs/followers.ts'
+import { formatError, tooManyFollowers, tooManyLogReaders } from './errors.ts'
 import { removeSpacesJob } from './jobs/remove-spaces.ts'
 import { resultsJobs } from './jobs/results.ts'
 import { runUpkeep } from './jobs/upkeep.ts'
 import type { SpaceDirectory, WorkflowEngine } from './ports.ts'
+import { RUN_CHANGED } from './queries/run-changes.ts'
+import { LOG_GREW } from './queries/run-logs.ts'
 import type { WorkflowsTables } from './queries/tables.ts'
 import { workflowsRoutes } from './routes/index.ts'
 
@@ -55,25 +56,24 @@ export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
   demandBuiltEngine(env.ATRIUM_ENGINE)
   const db = createDatabase<WorkflowsTables>(deps.pool)
   const pageTokens = new PageTokens(() => masterKey.deriveAll('workflows/page-tokens'))
-  const followers = new RunFollowers()
-  await followers.listen(notifications, log)
+  const runFollowers = new Followers([RUN_CHANGED], tooManyFollowers)
+  const logFollowers = new Followers([LOG_GREW, RUN_CHANGED], tooManyLogReaders)
+  for (const followers of [runFollowers, logFollowers]) await followers.listen(notifications, log)
   const platform = { env, log, audit, jobs, masterKey, notifications, publicUrl, dataDir, spaces }
   const blobs = openBlobStore({ uri: env.ATRIUM_ARTIFACTS_URI, dataDir, endpoint: env.AWS_ENDPOINT })
   const opened =
     deps.engine === undefined ? await openEngine({ ...deps, db, blobs }) : givenEngine(deps.engine)
   const { engine } = opened
   const keeper = new RunKeeper({ db, engine, log })
-  const logFollowers = new LogFollowers()
-  await logFollowers.listen(notifications)
   const ctx: WorkflowsContext = {
     ...platform,
     db,
     pageTokens,
     engine,
     keeper,
-    followers,
     blobs,
     logFollowers,
+    runFollowers,
   }
   const stopUpkeep = deps.runsJobs ? runUpkeep(ctx) : async () => {}
   const limits = createRateLimits({
@@ -98,7 +98,7 @@ export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
       ...resultsJobs({ db, blobs, days: env.ATRIUM_WORKFLOWS_RETENTION_DAYS }),
     ],
     async close() {
-      logFollowers.close()
+      for (const followers of [runFollowers, logFollowers]) followers.close()
       await stopUpkeep()
       await keeper.close()
       await opened.close()

@@ -129,7 +129,7 @@ describe('a log as it grows', () => {
     const run = await recordRun(platform, space.spaceId, ['a', 'b'])
     await output.appendLog(refOf(run, 'a'), 'before\n')
     const reader = await follow(run)
-    expect([reader.status, reader.headers['content-type']]).toEqual([200, 'text/event-stream'])
+    expect([reader.status, reader.headers['content-type']]).toEqual([200, 'text/event-stream; charset=utf-8'])
     await vi.waitFor(() => expect(texts(reader)).toEqual(['before\n']))
     await output.appendLog(refOf(run, 'b'), 'after\n')
     await vi.waitFor(() => expect(texts(reader)).toEqual(['before\n', 'after\n']))

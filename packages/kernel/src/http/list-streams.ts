@@ -127,8 +127,8 @@ export const streamObject = <Row>(
 
 /** An event of a stream of server-sent events. */
 export interface ServerSentEvent {
-  /** What a reader that was cut off sends back as `Last-Event-ID`. */
-  readonly id: string
+  /** What a reader that was cut off sends back as `Last-Event-ID`; one without an id leaves it at the last. */
+  readonly id?: string
   readonly event: string
   readonly data: object
 }
@@ -140,7 +140,8 @@ async function* writtenEvents(batches: AsyncIterable<readonly ServerSentEvent[]>
   yield Buffer.from(`retry: ${RETRY_MS}\n\n`)
   for await (const batch of batches) {
     const text = batch.map(
-      ({ id, event, data }) => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+      ({ id, event, data }) =>
+        `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
     )
     yield Buffer.from(text.length === 0 ? ': still here\n\n' : text.join(''))
   }

@@ -1,10 +1,11 @@
-import { type ServerSentEvent, type ServiceScope, serverSentEvents, streamEvents } from '@atrium/kernel/http'
+import { type ServerSentEvent, type ServiceScope, serverSentEvents } from '@atrium/kernel/http'
 import type { WorkflowsContext } from '../context.ts'
 import { errors, NoContent } from '../contract/common.ts'
 import { RunEvent, RunEventHeaders } from '../contract/run-events.ts'
 import { RunParams } from '../contract/runs.ts'
 import { followRun } from '../domain/runs/follow-run.ts'
 import type { RunEventRow } from '../queries/run-events.ts'
+import { endWith, sendEvents } from './event-stream.ts'
 import type { WorkflowsGuard } from './guard.ts'
 
 const present = ({ seq, event: { type, ...data } }: RunEventRow): ServerSentEvent => ({
@@ -21,10 +22,7 @@ async function* presented(
 
 export function runEventRoutes(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGuard): void {
   // Else the server waits for the end of runs.
-  scope.addHook('preClose', (done) => {
-    ctx.followers.stop()
-    done()
-  })
+  scope.addHook('preClose', async () => ctx.runFollowers.close())
   scope.route({
     method: 'GET',
     url: '/v1/spaces/:spaceId/workflows/:workflowId/runs/:runId/events',
@@ -41,15 +39,10 @@ export function runEventRoutes(scope: ServiceScope, ctx: WorkflowsContext, guard
       },
     },
     handler: async (request, reply) => {
-      const gone = new AbortController()
-      reply.raw.once('close', () => gone.abort())
       const after = Number(request.headers['last-event-id'] ?? 0)
-      const batches = await followRun(ctx, request.params, after, gone.signal)
+      const batches = await followRun(ctx, request.params, after, endWith(reply))
       if (batches === undefined) return reply.code(204).send(null)
-      void reply
-        .type('text/event-stream; charset=utf-8')
-        .headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
-      return reply.send(streamEvents(presented(batches)))
+      return reply.send(sendEvents(reply, presented(batches)))
     },
   })
 }

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
-import { type ServiceScope, streamBytes } from '@atrium/kernel/http'
+import { type ServerSentEvent, type ServiceScope, streamBytes } from '@atrium/kernel/http'
 import type { FastifyReply } from 'fastify'
 import type { WorkflowsContext } from '../context.ts'
 import { errors } from '../contract/common.ts'
 import { LogAnswer, LogHeaders, type LogPiece, LogQuery, RunResultParams } from '../contract/results.ts'
-import type { Follower } from '../domain/results/log-followers.ts'
 import { demandRun, followLog, type LogRequest, readLog } from '../domain/results/logs.ts'
+import type { Follower } from '../domain/runs/followers.ts'
 import type { LogPiece as StoredPiece } from '../queries/run-logs.ts'
 import { timestamp } from './answers.ts'
-import { endWith, type ServerSentEvent, sendEvents } from './event-stream.ts'
+import { endWith, sendEvents, UNBUFFERED } from './event-stream.ts'
 import type { WorkflowsGuard } from './guard.ts'
 
 const present = ({ task, attempt, at, text }: StoredPiece): LogPiece => ({
@@ -50,6 +50,7 @@ export function runLogRoutes(scope: ServiceScope, ctx: WorkflowsContext, guard: 
       await demandRun(ctx.db, wanted, task)
       const sends = wantsEvents(request.headers.accept, follow) ? sendAsEvents : sendAsText
       const follower = ctx.logFollowers.follow(wanted.spaceId, wanted.runId)
+      endWith(reply)(follower)
       return reply.send(sends(ctx, reply, wanted, { follower, follow }))
     },
   })
@@ -75,10 +76,10 @@ function sendAsEvents(
         if (status !== undefined) yield [{ event: 'end', data: { status } }]
         return
       }
-      yield next.value.map((piece) => ({ id: piece.seq, event: 'log', data: present(piece) }))
+      yield next.value.map((piece) => ({ id: String(piece.seq), event: 'log', data: present(piece) }))
     }
   }
-  return sendEvents(reply, follower, events())
+  return sendEvents(reply, events())
 }
 
 function sendAsText(
@@ -87,10 +88,7 @@ function sendAsText(
   wanted: LogRequest,
   { follower, follow }: Following,
 ): Readable {
-  endWith(reply, follower)
-  void reply
-    .type('text/plain; charset=utf-8')
-    .headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+  void reply.type('text/plain; charset=utf-8').headers(UNBUFFERED)
   const lineOf = ({ task, text }: StoredPiece): string =>
     wanted.task === undefined ? text.replace(/^(?=[^\n]|\n.)/gm, `${task} | `) : text
   async function* text(): AsyncGenerator<Buffer> {

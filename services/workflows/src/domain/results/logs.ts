@@ -3,7 +3,7 @@ import { runNotFound, taskNotFound } from '../../errors.ts'
 import { type LogPiece, selectLog } from '../../queries/run-logs.ts'
 import { type RunAddress, type RunStanding, selectStanding } from '../../queries/run-results.ts'
 import type { WorkflowsDb } from '../../queries/tables.ts'
-import type { Follower } from './log-followers.ts'
+import type { Follower } from '../runs/followers.ts'
 
 export interface LogRequest extends RunAddress {
   readonly task: string | undefined
@@ -41,7 +41,7 @@ const isOver = ({ isEnded, taskStatus }: RunStanding): boolean =>
 
 /**
  * A log as it grows, until what it is of has ended or the follower is to end. Between two reads nothing is held but the
- * follower's place.
+ * follower's place. A batch is empty where nothing was said for a while.
  * @returns the status that it ended with; undefined when it may go on
  */
 export async function* followLog(
@@ -54,6 +54,7 @@ export async function* followLog(
     await follower.news()
     // Before its log is read: what was said before the end is found by the read after it.
     const standing = await selectStanding(db, request, request.task)
+    const before = after
     for await (const pieces of readLog(db, { ...request, after })) {
       yield pieces
       after = pieces.at(-1)?.seq ?? after
@@ -61,6 +62,7 @@ export async function* followLog(
     }
     if (standing === undefined) return 'Deleted'
     if (isOver(standing)) return standing.taskStatus ?? standing.status
+    if (after === before) yield []
   }
   return undefined
 }

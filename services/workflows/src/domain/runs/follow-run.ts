@@ -4,14 +4,11 @@ import { runNotFound } from '../../errors.ts'
 import { type RunEventRow, selectRunEvents } from '../../queries/run-events.ts'
 import { type RunPath, selectRunStatus } from '../../queries/runs.ts'
 import { isEnded } from '../run-states.ts'
+import type { Follower } from './followers.ts'
 
-type Ctx = Pick<WorkflowsContext, 'db' | 'followers'>
+type Ctx = Pick<WorkflowsContext, 'db' | 'runFollowers'>
 
 const BATCH = 200
-/** Proxies close connections on which nothing comes for a minute; and a change that was not announced is seen. */
-const QUIET_MS = 10_000
-/** Then the client comes again, and is asked again who it is. */
-const LONGEST_MS = 10 * 60_000
 
 /** Something to read now, and whether nothing will come after it. */
 interface Look {
@@ -29,6 +26,7 @@ async function look({ db }: Ctx, { spaceId, workflowId, runId }: RunPath, after:
 /**
  * Follows the changes of a run and its tasks until it has ended, or for ten minutes.
  * @param after the last event that the caller has seen; 0 for none
+ * @param endWithReader makes the follower end when its reader is gone, also when nobody ever begins to read
  * @returns batches of events, an empty one where nothing happens for a while; undefined when the run has ended and
  *   nothing came after that event
  * @throws AppError 404, 429 when too many follow
@@ -37,22 +35,21 @@ export async function followRun(
   ctx: Ctx,
   path: RunPath,
   after: number,
-  signal: AbortSignal,
+  endWithReader: (follower: Follower) => void,
 ): Promise<AsyncGenerator<readonly RunEventRow[]> | undefined> {
   const status = isUuid(path.runId) ? await selectRunStatus(ctx.db, path) : undefined
   if (status === undefined) throw runNotFound(path.runId)
-  const leave = ctx.followers.enter(path.spaceId)
-  // Also when nobody ever begins to read.
-  signal.addEventListener('abort', leave)
+  const follower = ctx.runFollowers.follow(path.spaceId, path.runId)
+  endWithReader(follower)
   try {
+    // What changes from now on wakes the follower.
+    await follower.news()
     const first = await look(ctx, path, after)
-    if (first.isOver && first.events.length === 0) {
-      leave()
-      return undefined
-    }
-    return follow(ctx, path, first, after, AbortSignal.any([signal, ctx.followers.stopped]), leave)
+    if (!first.isOver || first.events.length > 0) return follow(ctx, path, first, after, follower)
+    follower.end()
+    return undefined
   } catch (error) {
-    leave()
+    follower.end()
     throw error
   }
 }
@@ -62,26 +59,17 @@ async function* follow(
   path: RunPath,
   first: Look,
   from: number,
-  signal: AbortSignal,
-  leave: () => void,
+  follower: Follower,
 ): AsyncGenerator<readonly RunEventRow[]> {
-  const until = Date.now() + LONGEST_MS
+  let after = from
   try {
-    let after = from
-    let seen = first
-    while (!signal.aborted) {
-      if (seen.events.length > 0) yield seen.events
+    for (let seen = first; ; seen = await look(ctx, path, after)) {
+      yield seen.events
       after = seen.events.at(-1)?.seq ?? after
-      if (seen.isOver || Date.now() > until) return
-      // Who waits is told of what changes while the next look is taken.
-      const changed = ctx.followers.nextChange(path.spaceId, path.runId, QUIET_MS, signal)
-      seen = await look(ctx, path, after)
-      if (seen.events.length > 0 || seen.isOver) continue
-      await changed
-      seen = await look(ctx, path, after)
-      if (seen.events.length === 0 && !seen.isOver) yield []
+      if (seen.events.length < BATCH && !seen.isOver) await follower.news()
+      if (seen.isOver || follower.isOver) return
     }
   } finally {
-    leave()
+    follower.end()
   }
 }
