@@ -127,14 +127,16 @@ CREATE TABLE workflows.runs (
   created_at timestamptz NOT NULL DEFAULT now(),
   started_at timestamptz,
   completed_at timestamptz,
-  -- When logs, events, metrics and artifacts were removed for their age; before `completed_at` after a later retry.
+  -- Since when it is too old to be retried: logs, events, metrics, artifacts and workspace go, and are gone at the second.
+  expired_at timestamptz,
   results_removed_at timestamptz,
   -- Grows with each change of the run or one of its tasks: who changes them names the one that it saw.
   row_version integer NOT NULL DEFAULT 1,
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (space_id, run_id),
   FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE,
-  CHECK ((completed_at IS NOT NULL) = (status IN ('Succeeded', 'Failed', 'Cancelled')))
+  CHECK ((completed_at IS NOT NULL) = (status IN ('Succeeded', 'Failed', 'Cancelled'))),
+  CHECK (expired_at IS NULL OR completed_at IS NOT NULL)
 );
 CREATE INDEX runs_in_order ON workflows.runs (space_id, workflow_id, run_id DESC);
 -- Lists that are filtered read no more than they show.
@@ -148,7 +150,7 @@ CREATE INDEX runs_active ON workflows.runs (space_id, workflow_id, status)
 CREATE INDEX runs_active_in_order ON workflows.runs (space_id, run_id)
   WHERE status IN ('Pending', 'Running', 'Cancelling');
 CREATE INDEX runs_with_results ON workflows.runs (completed_at)
-  WHERE completed_at IS NOT NULL AND (results_removed_at IS NULL OR results_removed_at < completed_at);
+  WHERE completed_at IS NOT NULL AND results_removed_at IS NULL;
 
 -- How many runs ended how: nobody counts a hundred thousand rows to say how long a list is. Those that have not ended
 -- are few, and are counted.

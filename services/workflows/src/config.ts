@@ -72,7 +72,7 @@ export const workflowsEnv = {
   ),
   AWS_ENDPOINT: variable.string('Address of object storage that is not Amazon’s'),
   ATRIUM_WORKFLOWS_RETENTION_DAYS: variable.integer(
-    'Days after which logs, events, metrics and artifacts of a run that ended are removed',
+    'Days after which logs, events, metrics, artifacts and workspace of a run that ended are removed; a failed one cannot be retried after that',
     { fallback: 30, minimum: 1, maximum: 36_500 },
   ),
   ATRIUM_WORKFLOWS_RATE_LIMIT: variable.integer(

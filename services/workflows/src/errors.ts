@@ -77,6 +77,13 @@ export const stageNotReady = (stage: string): AppError =>
 export const runNotFailed = (runId: string, status: string): AppError =>
   conflict(`Run ${runId} is ${status}: only failed runs can be retried`, 'run_not_failed')
 
+/** 409: what a retry would build on is gone. */
+export const runExpired = (runId: string): AppError =>
+  conflict(
+    `The workspace of run ${runId} is gone, as its logs and results are, for its age: it cannot be retried; start a new run`,
+    'run_expired',
+  )
+
 export const runNotEnded = (runId: string, status: string): AppError =>
   conflict(`Run ${runId} is ${status}: cancel it, or wait for its end`, 'run_not_ended')
 

@@ -95,7 +95,7 @@ export async function createWorkflows(deps: WorkflowsDeps): Promise<Workflows> {
       }),
     jobs: [
       removeSpacesJob({ db, spaces: deps.spaces, engine: opened }),
-      ...resultsJobs({ db, blobs, days: env.ATRIUM_WORKFLOWS_RETENTION_DAYS }),
+      ...resultsJobs({ db, blobs, engine, days: env.ATRIUM_WORKFLOWS_RETENTION_DAYS }),
     ],
     async close() {
       for (const followers of [runFollowers, logFollowers]) followers.close()

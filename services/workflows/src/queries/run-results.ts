@@ -1,4 +1,4 @@
-import { sql } from '@atrium/kernel/db'
+import { type RawBuilder, sql } from '@atrium/kernel/db'
 import type { WorkflowsDb } from './tables.ts'
 
 export interface RunAddress {
@@ -30,24 +30,30 @@ export async function selectStanding(
   return rows[0]
 }
 
-/** Runs that ended so long ago that their results go, the oldest first. */
-export async function selectRunsToClear(
-  db: WorkflowsDb,
-  days: number,
-  most: number,
-): Promise<{ readonly space_id: string; readonly run_id: string }[]> {
-  const { rows } = await sql<{ space_id: string; run_id: string }>`
-    SELECT space_id, run_id FROM workflows.runs
-     WHERE completed_at < now() - make_interval(days => ${days})
-       AND (results_removed_at IS NULL OR results_removed_at < completed_at)
-     ORDER BY completed_at LIMIT ${most}`.execute(db)
-  return rows
+export interface ExpiredRun {
+  readonly space_id: string
+  readonly run_id: string
+  readonly engine: string
 }
+
+/**
+ * Runs that ended so many days ago and still have results, the oldest first, but for those named. From now on nobody
+ * retries them; one that is being retried at this moment is left out.
+ */
+export const expireRuns = (days: number, most: number, but: readonly string[]): RawBuilder<ExpiredRun> => sql`
+  WITH old AS (
+    SELECT space_id, run_id FROM workflows.runs
+     WHERE completed_at < now() - make_interval(days => ${days}) AND results_removed_at IS NULL
+       AND run_id <> ALL(${[...but]}::uuid[])
+     ORDER BY completed_at LIMIT ${most} FOR UPDATE SKIP LOCKED)
+  UPDATE workflows.runs r SET expired_at = coalesce(r.expired_at, now())
+    FROM old WHERE r.space_id = old.space_id AND r.run_id = old.run_id
+  RETURNING r.space_id, r.run_id, r.engine`
 
 const RESULTS = ['run_logs', 'run_events', 'run_metrics', 'run_artifacts'] as const
 const ROWS_AT_A_TIME = 5000
 
-/** Deletes what a run left, so many rows at a time that no statement takes long, and says so of the run. */
+/** Deletes what a run left, so many rows at a time that no statement takes long. */
 export async function deleteResults(db: WorkflowsDb, spaceId: string, runId: string): Promise<void> {
   for (const name of RESULTS) {
     const table = sql.table(`workflows.${name}`)
@@ -60,6 +66,10 @@ export async function deleteResults(db: WorkflowsDb, spaceId: string, runId: str
       deleted = numAffectedRows
     } while (deleted === BigInt(ROWS_AT_A_TIME))
   }
+}
+
+/** Nothing of the run is left but its row. */
+export async function markCleared(db: WorkflowsDb, spaceId: string, runId: string): Promise<void> {
   await sql`UPDATE workflows.runs SET results_removed_at = now()
     WHERE space_id = ${spaceId} AND run_id = ${runId}`.execute(db)
 }

@@ -30,6 +30,8 @@ export interface RunRow {
   readonly created_at: Date
   readonly started_at: Date | null
   readonly completed_at: Date | null
+  /** Since when its results and workspace are being removed. */
+  readonly expired_at: Date | null
   readonly row_version: number
   /** In the order of the version. */
   readonly tasks: readonly RunTask[]
@@ -48,7 +50,7 @@ export interface RunPath {
 /** Without what may be megabytes: the plan and the configuration. */
 const COLUMNS = sql`r.space_id, r.workflow_id, r.run_id, r.stage, r.version_id, r.configuration_id, r.trigger_id,
   r.engine, r.status, r.message, r.attempt, r.submitted_attempt, r.created_by, r.created_at, r.started_at,
-  r.completed_at, r.row_version`
+  r.completed_at, r.expired_at, r.row_version`
 
 /** ISO 8601, UTC, milliseconds. */
 const isoOf = (column: RawBuilder<unknown>) =>

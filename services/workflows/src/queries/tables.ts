@@ -101,6 +101,7 @@ export interface RunsTable extends Timestamps {
   created_by: string
   started_at: Date | null
   completed_at: Date | null
+  expired_at: Date | null
   results_removed_at: Date | null
   row_version: Generated<number>
 }

@@ -5,6 +5,7 @@ import type { WorkflowsContext } from '../../context.ts'
 import type { PagedQuery } from '../../contract/common.ts'
 import {
   engineNotConfigured,
+  runExpired,
   runNotEnded,
   runNotFailed,
   runNotFound,
@@ -139,7 +140,7 @@ async function getRecorded({ db }: Pick<Ctx, 'db'>, path: RunPath): Promise<Full
 
 /**
  * Runs what a failed run has not finished in a new attempt. A request with a key does so once, however often it comes.
- * @throws AppError 404, 409 unless the run failed, or when the key stands for another request, 503
+ * @throws AppError 404, 409 unless the run failed and its workspace is there, or when the key stands for another request, 503
  */
 export async function retryRun(
   ctx: Ctx,
@@ -155,6 +156,7 @@ export async function retryRun(
       return false
     if (ctx.engine === undefined) throw engineNotConfigured()
     if (before.status !== 'Failed') throw runNotFailed(path.runId, before.status)
+    if (before.expired_at !== null) throw runExpired(path.runId)
     const attempt = before.attempt + 1
     const again = before.tasks
       .filter(({ status }) => status !== 'Succeeded')
