@@ -84,6 +84,19 @@ export function killTree(pid: number): void {
   }
 }
 
+/** Command lines of this machine's processes that hold a text. */
+export function processesOf(text: string): string[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      const line = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      return line.includes(text) ? [`${name} ${line}`] : []
+    } catch {
+      return []
+    }
+  })
+}
+
 /** A connection of the test's own to the platform's database. */
 export async function databaseOf(url: string) {
   const client = new pg.Client({ connectionString: url })

@@ -223,6 +223,24 @@ export async function cancelledAmong(
   return rows
 }
 
+/** Those of the given runs that have not ended, or that can be retried: they need their workspace. */
+export async function runsWithUse(
+  db: QueryExecutorProvider,
+  keys: readonly LocalRunKey[],
+): Promise<LocalRunKey[]> {
+  const { rows } = await sql<LocalRunKey>`
+    SELECT run.space_id AS "spaceId", run.run_id AS "runId"
+      FROM unnest(${keys.map(({ spaceId }) => spaceId)}::uuid[], ${keys.map(({ runId }) => runId)}::uuid[])
+             AS asked (space_id, run_id)
+      JOIN workflows.local_runs AS run USING (space_id, run_id)
+     WHERE run.state <> 'Ended' OR NOT run.cancel_requested AND EXISTS (
+             SELECT FROM workflows.local_tasks AS task
+              WHERE task.space_id = run.space_id AND task.run_id = run.run_id AND task.status <> 'Succeeded')`.execute(
+    db,
+  )
+  return rows
+}
+
 /** Forgets a run. @returns false while something of it runs */
 export async function deleteLocalRun(
   db: QueryExecutorProvider,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { lstat, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, opendir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { isUuid } from '@atrium/kernel/ids'
 import type { RunRef } from '../../ports.ts'
 
 /** Folders of one task that runs. */
@@ -91,9 +92,23 @@ export class Folders {
     return rm(this.ofRun(ref), { recursive: true, force: true })
   }
 
+  /** Runs that have a folder; reads no more of the disk than is asked for. */
+  async *runs(): AsyncGenerator<Pick<RunRef, 'spaceId' | 'runId'>> {
+    for await (const spaceId of namesIn(path.join(this.root, 'spaces'))) {
+      for await (const runId of namesIn(path.join(this.ofSpace(spaceId), 'runs'))) yield { spaceId, runId }
+    }
+  }
+
   removeSpace(spaceId: string): Promise<void> {
     return rm(this.ofSpace(spaceId), { recursive: true, force: true })
   }
+}
+
+/** Names of entries that are ids; none where there is no such folder. */
+async function* namesIn(folder: string): AsyncGenerator<string> {
+  const entries = await opendir(folder).catch(() => undefined)
+  if (entries === undefined) return
+  for await (const { name } of entries) if (isUuid(name)) yield name
 }
 
 /** Another process may be writing it at this moment. */

@@ -3,7 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { every } from '@atrium/kernel/lifecycle'
 import type { Logger } from '@atrium/kernel/log'
 import type { PlannedTask, RunRef } from '../../ports.ts'
-import { announceReady, cancelledAmong, workflowsWithWaitingRuns } from '../../queries/local-runs.ts'
+import {
+  announceReady,
+  cancelledAmong,
+  runsWithUse,
+  workflowsWithWaitingRuns,
+} from '../../queries/local-runs.ts'
 import {
   findEndedRun,
   giveBackTask,
@@ -16,6 +21,7 @@ import {
 import type { WorkflowsDb } from '../../queries/tables.ts'
 import { DiskWatch } from './disk-watch.ts'
 import { type ExecutionDeps, execute, type Interruption, type Outcome } from './execute.ts'
+import { Leftovers } from './leftovers.ts'
 import { admit, type Settled, settle } from './settle.ts'
 import { shareSlots } from './slots.ts'
 
@@ -56,6 +62,7 @@ export class Worker {
   readonly #running = new Map<string, Running>()
   readonly #stops: (() => Promise<void>)[] = []
   readonly #disk: DiskWatch
+  readonly #leftovers: Leftovers
   #looking: Promise<void> | undefined
   #lookAgain = false
   /** At the last look there was more to do than slots: whoever ends a task takes turns with all others. */
@@ -65,6 +72,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options
     this.#disk = new DiskWatch(options.folders, options.limits, (ref) => this.#interruptRun(ref, 'disk'))
+    this.#leftovers = new Leftovers(options.folders, (runs) => runsWithUse(options.db, runs))
   }
 
   start(): void {
@@ -73,6 +81,7 @@ export class Worker {
       every(RENEW_MS, () => this.#renew(), warn),
       every(LOOK_FOR_CANCELS_MS, () => this.#lookForCancels(), warn),
       every(SWEEP_MS, () => this.#sweep(), warn),
+      every(SWEEP_MS, () => this.#leftovers.sweep(), warn),
       this.#disk.watch(() => [...this.#running.values()].map(({ task }) => task)),
     )
     this.wake()
@@ -101,6 +110,7 @@ export class Worker {
     for (const { interrupt } of this.#running.values()) interrupt.abort('closing' satisfies Interruption)
     await Promise.all(all())
     await Promise.all(this.#stops.map((stop) => stop()))
+    await this.#leftovers.close()
   }
 
   #interruptRun({ spaceId, runId }: Omit<RunRef, 'attempt'>, reason: Interruption): void {
