@@ -35,7 +35,10 @@ export class Semaphore {
   }
 }
 
-/** A semaphore for each of many, such as spaces, as long as it has work: the work of one waits for no other's. */
+/** Semaphores without work that are kept: a Map that each request enters and leaves keeps what left it (SlotSet says how). */
+const MOST_IDLE = 1000
+
+/** A semaphore for each of many, such as spaces: the work of one waits for no other's. */
 export class KeyedSemaphore {
   readonly #make: () => Semaphore
   readonly #semaphores = new Map<string, Semaphore>()
@@ -47,7 +50,9 @@ export class KeyedSemaphore {
 
   /** How many have work. */
   get size(): number {
-    return this.#semaphores.size
+    let size = 0
+    for (const semaphore of this.#semaphores.values()) if (!semaphore.isIdle) size += 1
+    return size
   }
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
@@ -56,8 +61,11 @@ export class KeyedSemaphore {
     try {
       return await semaphore.run(work)
     } finally {
-      // Whoever ended in the same moment may have removed it, and another may have come since.
-      if (semaphore.isIdle && this.#semaphores.get(key) === semaphore) this.#semaphores.delete(key)
+      if (this.#semaphores.size > MOST_IDLE) this.#forget(key, semaphore)
     }
+  }
+  #forget(key: string, semaphore: Semaphore): void {
+    // Whoever ended in the same moment may have removed it, and another may have come since.
+    if (semaphore.isIdle && this.#semaphores.get(key) === semaphore) this.#semaphores.delete(key)
   }
 }

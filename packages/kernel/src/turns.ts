@@ -1,7 +1,52 @@
-interface Waiting {
-  /** @param isTurn false: it was given up */
-  readonly settle: (isTurn: boolean) => void
+/** @param isTurn false: the place was given up */
+type Settle = (isTurn: boolean) => void
+
+interface Place {
+  /** Undefined once its turn came or it was given up. */
+  settle: Settle | undefined
 }
+
+/** The places of one tenant. Arrays, for what leaves a Set outlives it: SlotSet says how. */
+class Line {
+  /** How many wait. */
+  size = 0
+  #places: Place[] = []
+  #next = 0
+
+  push(settle: Settle): Place {
+    if (this.#places.length >= 2 * this.size + TIDIED) this.#tidy()
+    const place: Place = { settle }
+    this.#places.push(place)
+    this.size += 1
+    return place
+  }
+
+  /** The one that came first leaves. @throws Error when nobody waits */
+  shift(): Settle {
+    for (; this.#next < this.#places.length; this.#next++) {
+      const settle = this.leave(this.#places[this.#next])
+      if (settle !== undefined) return settle
+    }
+    throw new Error('nobody waits in this line')
+  }
+
+  /** @returns undefined when it had left before */
+  leave(place: Place | undefined): Settle | undefined {
+    const settle = place?.settle
+    if (place === undefined || settle === undefined) return undefined
+    place.settle = undefined
+    this.size -= 1
+    return settle
+  }
+
+  #tidy(): void {
+    this.#places = this.#places.filter(({ settle }) => settle !== undefined)
+    this.#next = 0
+  }
+}
+
+/** Places that were left and are still in a line, at least, before they are taken out. */
+const TIDIED = 64
 
 export interface WaitingRoom {
   readonly ofTenant: number
@@ -18,7 +63,7 @@ export class Turns {
   readonly #perRound: number
   readonly #room: WaitingRoom | undefined
   /** Who waits, by tenant; the tenant whose turn is next stands first. */
-  readonly #queues = new Map<string, Set<Waiting>>()
+  readonly #lines = new Map<string, Line>()
   #waiting = 0
   #begun = 0
   #isCounting = false
@@ -36,7 +81,7 @@ export class Turns {
 
   /** Tenants whose work waits. */
   get tenants(): number {
-    return this.#queues.size
+    return this.#lines.size
   }
 
   /**
@@ -49,17 +94,20 @@ export class Turns {
       this.#begin()
       return undefined
     }
-    const queue = this.#queues.get(tenant) ?? new Set<Waiting>()
+    const line = this.#lines.get(tenant) ?? new Line()
     const room = this.#room
-    if (room !== undefined && (queue.size >= room.ofTenant || this.#waiting >= room.ofAll)) {
+    if (room !== undefined && (line.size >= room.ofTenant || this.#waiting >= room.ofAll)) {
       throw room.refusal()
     }
     return new Promise((settle) => {
-      const place = { settle }
-      this.#queues.set(tenant, queue.add(place))
+      this.#lines.set(tenant, line)
+      const place = line.push(settle)
       this.#waiting += 1
       onGone?.(() => {
-        if (this.#leave(tenant, place)) settle(false)
+        const left = line.leave(place)
+        if (left === undefined) return
+        this.#left(tenant, line)
+        left(false)
       })
     })
   }
@@ -75,27 +123,23 @@ export class Turns {
     this.#isCounting = false
     this.#begun = 0
     while (this.#begun < this.#perRound) {
-      const [first] = this.#queues
+      const [first] = this.#lines
       if (first === undefined) return
-      const [tenant, queue] = first
-      const [place] = queue
-      if (place === undefined) throw new Error('a queue without anybody was kept')
-      this.#leave(tenant, place)
+      const [tenant, line] = first
+      const settle = line.shift()
+      this.#left(tenant, line)
       // The others come first now.
-      if (queue.size > 0) {
-        this.#queues.delete(tenant)
-        this.#queues.set(tenant, queue)
+      if (line.size > 0 && this.#lines.size > 1) {
+        this.#lines.delete(tenant)
+        this.#lines.set(tenant, line)
       }
       this.#begin()
-      place.settle(true)
+      settle(true)
     }
   }
 
-  #leave(tenant: string, place: Waiting): boolean {
-    const queue = this.#queues.get(tenant)
-    if (queue?.delete(place) !== true) return false
+  #left(tenant: string, line: Line): void {
     this.#waiting -= 1
-    if (queue.size === 0) this.#queues.delete(tenant)
-    return true
+    if (line.size === 0) this.#lines.delete(tenant)
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../log.ts'
+import { SlotSet } from '../slot-set.ts'
 
 /** Longer silences are looked into. Statements may well take longer: that alone says nothing. */
 const SILENT_MS = 1000
@@ -20,6 +21,7 @@ interface Wait {
   readonly fail: () => void
   /** The last probe saw the server do nothing for it: its question or its answer is lost. */
   isLost: boolean
+  isOver: boolean
 }
 
 export interface WatchOptions {
@@ -38,8 +40,7 @@ export interface WatchOptions {
  */
 export class Watch {
   readonly #options: WatchOptions
-  /** Oldest first. */
-  readonly #waits = new Set<Wait>()
+  readonly #waits = new SlotSet<Wait>()
   readonly #timer: NodeJS.Timeout
   #again: NodeJS.Timeout | undefined
   #probing = false
@@ -65,10 +66,12 @@ export class Watch {
 
   /** @returns what to call at the end of the wait, with whether the database answered */
   begin(pid: number | undefined, fail: () => void): (answered: boolean) => void {
-    const wait: Wait = { since: performance.now(), pid, fail, isLost: false }
-    this.#waits.add(wait)
+    const wait: Wait = { since: performance.now(), pid, fail, isLost: false, isOver: false }
+    const slot = this.#waits.add(wait)
     return (answered) => {
-      this.#waits.delete(wait)
+      // Who gave up is told of the end once more.
+      if (!wait.isOver) this.#waits.delete(slot)
+      wait.isOver = true
       if (answered) this.#heardAt = performance.now()
     }
   }
@@ -85,17 +88,16 @@ export class Watch {
   }
 
   #look(): void {
-    const [oldest] = this.#waits
     const now = performance.now()
-    if (oldest === undefined || this.isAway) return
-    if (now - oldest.since > SILENT_MS && now - this.#probedAt > SILENT_MS) this.#probe()
+    if (this.isAway || now - this.#probedAt <= SILENT_MS) return
+    if (this.#waits.values().some(({ since }) => now - since > SILENT_MS)) this.#probe()
   }
 
   #probe(): void {
     if (this.#probing || this.#closed) return
     this.#probing = true
     const begunAt = performance.now()
-    const silent = [...this.#waits].filter((wait) => begunAt - wait.since > SILENT_MS)
+    const silent = this.#waits.values().filter((wait) => begunAt - wait.since > SILENT_MS)
     const pids = silent.flatMap(({ pid }) => (pid === undefined ? [] : [pid]))
     void this.#options.probe(pids).then((found) => {
       this.#probing = false
@@ -115,7 +117,7 @@ export class Watch {
     }
     const longestMs = this.#options.longestMs ?? Number.POSITIVE_INFINITY
     for (const wait of silent) {
-      if (wait.pid === undefined || !this.#waits.has(wait)) continue
+      if (wait.pid === undefined || wait.isOver) continue
       if (performance.now() - wait.since > longestMs) wait.fail()
       else if (working === undefined) continue
       else if (working.has(wait.pid)) wait.isLost = false
@@ -134,7 +136,7 @@ export class Watch {
     }
     if (found.state === 'hangs') this.#options.onHang()
     const now = performance.now()
-    for (const { pid, since, fail } of [...this.#waits]) {
+    for (const { pid, since, fail } of this.#waits.values()) {
       // A server that takes no new connections may still finish what it works on.
       if (found.state === 'hangs' || pid === undefined || now - since > SILENT_MS) fail()
     }

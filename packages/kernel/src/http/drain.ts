@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { SlotSet } from '../slot-set.ts'
 import type { HttpServer } from './server.ts'
 import { errorShapeBelow } from './service.ts'
 
@@ -24,7 +25,7 @@ export const onCutOff = (response: ServerResponse, end: () => void): void => voi
 
 /** Follows the server's answers, so that it can be drained. Call it before it listens. */
 export function createDrain(app: HttpServer): Drain {
-  const open = new Set<ServerResponse>()
+  const open = new SlotSet<ServerResponse>()
   let isDraining = false
   let isClosing = false
 
@@ -34,10 +35,10 @@ export function createDrain(app: HttpServer): Drain {
   }
   // Before Fastify, which answers some requests at once.
   app.server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
-    open.add(response)
+    const slot = open.add(response)
     if (isDraining) isLast(response)
     response.once('close', () => {
-      open.delete(response)
+      open.delete(slot)
       // An answer whose head was sent before still promised to keep the connection.
       if (isClosing) setImmediate(() => app.server.closeIdleConnections())
     })
@@ -45,11 +46,11 @@ export function createDrain(app: HttpServer): Drain {
 
   function begin(): void {
     isDraining = true
-    for (const response of open) isLast(response)
+    for (const response of open.values()) isLast(response)
   }
 
   function cutOff(): void {
-    for (const response of open) {
+    for (const response of open.values()) {
       const end = ends.get(response)
       if (end !== undefined) end()
       else if (response.headersSent) response.destroy()
