@@ -1,6 +1,6 @@
 import { AppError, forbidden, invalidInput, invalidToken, unauthorized } from '@atrium/kernel/errors'
 import { isUuid } from '@atrium/kernel/ids'
-import { hangUpOf, workFor } from '@atrium/kernel/tenant-work'
+import { hangUpOf, workFor, workOf } from '@atrium/kernel/tenant-work'
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import type { Ingress } from './ingress.ts'
 import { actorOf, type Principal, rememberCaller } from './principal.ts'
@@ -126,7 +126,7 @@ export function createGuard<T extends AccessTable>(
         const asked = limits.admit(caller, request, reply)
         if (asked !== undefined) await asked
         await decide(rule, caller, request, deps.directory)
-        const turn = workFor(tenantOf(caller, request), hangUpOf(request.raw, reply.raw))
+        const turn = workFor(workOf(request), tenantOf(caller, request), hangUpOf(request.raw, reply.raw))
         if (turn !== undefined) await turn
       },
     }

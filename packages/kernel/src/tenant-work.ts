@@ -86,9 +86,12 @@ export const hangUpOf =
 /** Everything that `run` sets off belongs to this work. */
 export const runAsWork = <T>(work: TenantWork, run: () => T): T => works.run(work, run)
 
-/** The request that is worked on, when its tenant is known. */
+/** The request that is worked on. */
+export const currentWork = (): TenantWork | undefined => works.getStore()
+
+/** The same, when its tenant is known. */
 export function workUnderWay(): TenantWork | undefined {
-  const work = works.getStore()
+  const work = currentWork()
   return work?.tenant === undefined || work.isOver ? undefined : work
 }
 
@@ -97,8 +100,11 @@ export function workUnderWay(): TenantWork | undefined {
  * @returns undefined when it may go on at once, else what resolves when it is its turn
  * @throws AppError 503 when too many requests wait, 499 when the caller hangs up meanwhile
  */
-export function workFor(tenant: string, onGone: OnGone): Promise<void> | undefined {
-  const work = works.getStore()
+export function workFor(
+  work: TenantWork | undefined,
+  tenant: string,
+  onGone: OnGone,
+): Promise<void> | undefined {
   if (work === undefined) return undefined
   work.tenant = tenant
   work.turns.note(tenant)

@@ -206,8 +206,12 @@ function followWork(
 ): void {
   const turns = new TenantTurns({ ofTenant, ofAll: TENANTS_WAITING * ofTenant, refusal: tooBusy })
   observeTurns(turns, metrics)
-  app.addHook('onRequest', (request, _reply, done) => runAsWork(newTenantWork(request, turns), done))
-  // Reading the body goes on from the socket's events, which know nothing of the request.
+  app.addHook('onRequest', (request, _reply, done) => {
+    newTenantWork(request, turns)
+    done()
+  })
+  // Not before: until the caller is known it is nobody's, and the body is read in the socket's events, which know nothing
+  // of the request.
   app.addHook('preValidation', (request, _reply, done) => {
     const work = workOf(request)
     if (work === undefined) done()

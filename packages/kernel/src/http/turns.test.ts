@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createLogger } from '../log.ts'
-import { hangUpOf, workFor } from '../tenant-work.ts'
+import { hangUpOf, workFor, workOf } from '../tenant-work.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
 
 const WAITING = 100
@@ -27,8 +27,9 @@ beforeEach(async () => {
     https: false,
   })
   app.get('/', {
-    onRequest: async ({ headers, raw }, reply) => {
-      const turn = workFor(String(headers['x-tenant']), hangUpOf(raw, reply.raw))
+    onRequest: async (request, reply) => {
+      const { headers, raw } = request
+      const turn = workFor(workOf(request), String(headers['x-tenant']), hangUpOf(raw, reply.raw))
       if (turn !== undefined) await turn
     },
     handler: async ({ headers }) => {
@@ -131,8 +132,8 @@ it('a tenant that is alone does not wait, and is not refused', async () => {
     https: false,
   })
   alone.get('/', {
-    onRequest: async ({ raw }, reply) => {
-      const turn = workFor('alone', hangUpOf(raw, reply.raw))
+    onRequest: async (request, reply) => {
+      const turn = workFor(workOf(request), 'alone', hangUpOf(request.raw, reply.raw))
       if (turn !== undefined) await turn
     },
     handler: async () => 'done',

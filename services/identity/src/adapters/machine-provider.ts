@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { networkOf, type ServiceRateLimits } from '@atrium/access'
 import { AppError } from '@atrium/kernel/errors'
 import type { Logger } from '@atrium/kernel/log'
-import { hangUpOf, workFor } from '@atrium/kernel/tenant-work'
+import { currentWork, hangUpOf, workFor } from '@atrium/kernel/tenant-work'
 import Provider, { type Adapter, type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import type { ClientDirectory, KnownClient } from '../domain/client-directory.ts'
 import { SIGNING_ALG } from '../domain/key-rotation.ts'
@@ -64,7 +64,7 @@ async function admit(
     else await limits.admitClientAt(clientId, address, setHeader)
     const network = networkOf(address)
     const tenant = clientId === undefined ? `address:${network}` : `client:${clientId}@${network}`
-    const turn = workFor(tenant, hangUpOf(ctx.req, ctx.res))
+    const turn = workFor(currentWork(), tenant, hangUpOf(ctx.req, ctx.res))
     if (turn !== undefined) await turn
   } catch (error) {
     if (!(error instanceof AppError)) throw error
