@@ -297,6 +297,41 @@ CREATE TABLE workflows.run_artifacts (
   FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
 );
 
+-- Bytes of a space's artifacts: nobody adds up a hundred thousand rows to know whether one more has room.
+CREATE TABLE workflows.artifact_use (
+  space_id uuid PRIMARY KEY REFERENCES portal.spaces ON DELETE CASCADE,
+  bytes bigint NOT NULL
+);
+
+CREATE FUNCTION workflows.count_new_artifacts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO workflows.artifact_use AS known (space_id, bytes)
+  SELECT space_id, sum(size) FROM added GROUP BY space_id
+  ON CONFLICT (space_id) DO UPDATE SET bytes = known.bytes + excluded.bytes;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER count_new_artifacts AFTER INSERT ON workflows.run_artifacts REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION workflows.count_new_artifacts();
+
+-- An UPDATE: the space of deleted artifacts may be gone with its row.
+CREATE FUNCTION workflows.count_deleted_artifacts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE workflows.artifact_use known SET bytes = known.bytes - gone.bytes
+    FROM (SELECT space_id, sum(size) AS bytes FROM removed GROUP BY space_id) gone
+   WHERE known.space_id = gone.space_id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER count_deleted_artifacts AFTER DELETE ON workflows.run_artifacts REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION workflows.count_deleted_artifacts();
+
+CREATE FUNCTION workflows.count_changed_artifact() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE workflows.artifact_use SET bytes = bytes + NEW.size - OLD.size WHERE space_id = NEW.space_id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER count_changed_artifact AFTER UPDATE ON workflows.run_artifacts
+  FOR EACH ROW WHEN (OLD.size <> NEW.size) EXECUTE FUNCTION workflows.count_changed_artifact();
+
 -- Files that a job removes from the storage. One being written stands here too, so that a crash leaves none behind.
 CREATE TABLE workflows.blobs_to_remove (
   space_id uuid NOT NULL,

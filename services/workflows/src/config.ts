@@ -67,6 +67,30 @@ export const workflowsEnv = {
     'Runs of one space that have not ended, waiting ones included; further ones are refused (429)',
     { fallback: 10_000, minimum: 1, maximum: 1_000_000 },
   ),
+  ATRIUM_WORKFLOWS_PER_SPACE: variable.integer('Workflows of one space; further ones are refused (409)', {
+    fallback: 1000,
+    minimum: 1,
+  }),
+  ATRIUM_WORKFLOWS_VERSIONS_PER_SPACE: variable.integer('The same, of versions of all its workflows', {
+    fallback: 10_000,
+    minimum: 1,
+  }),
+  ATRIUM_WORKFLOWS_CONFIGURATIONS_PER_SPACE: variable.integer(
+    'The same, of configurations of all its workflows',
+    { fallback: 5000, minimum: 1 },
+  ),
+  ATRIUM_WORKFLOWS_SECRETS_PER_SPACE: variable.integer('The same, of secrets', {
+    fallback: 1000,
+    minimum: 1,
+  }),
+  ATRIUM_WORKFLOWS_TRIGGERS_PER_SPACE: variable.integer('The same, of triggers of all its workflows', {
+    fallback: 2000,
+    minimum: 1,
+  }),
+  ATRIUM_WORKFLOWS_ARTIFACTS_MB_PER_SPACE: variable.integer(
+    'Artifacts that are kept of all runs of one space, MiB; further ones are not kept, and the task’s log says so',
+    { fallback: 102_400, minimum: 1 },
+  ),
   ATRIUM_ARTIFACTS_URI: variable.string(
     'Where files that tasks leave are kept: a folder, or object storage as s3://bucket/path with the vendor’s own variables; by default the folder `artifacts` of the data folder',
   ),

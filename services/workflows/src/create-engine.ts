@@ -43,7 +43,9 @@ export async function openEngine(deps: EngineDeps): Promise<OpenEngine> {
     notifications,
     dataDir,
     runsJobs,
-    output: new StoredOutput(db, blobs),
+    output: new StoredOutput(db, blobs, {
+      artifactBytesOfSpace: env.ATRIUM_WORKFLOWS_ARTIFACTS_MB_PER_SPACE * 2 ** 20,
+    }),
     secrets: secretValues({ db, masterKey }),
     programs: network.programs,
   })

@@ -87,6 +87,10 @@ export const runExpired = (runId: string): AppError =>
 export const runNotEnded = (runId: string, status: string): AppError =>
   conflict(`Run ${runId} is ${status}: cancel it, or wait for its end`, 'run_not_ended')
 
+/** 409: none goes by itself, so trying again is of no use. */
+export const tooMany = (kind: string, most: number): AppError =>
+  conflict(`The space has ${most} ${kind}, which is as many as it may have: delete some`, 'quota_reached')
+
 /** 429: further runs would only wait. */
 export const tooManyRuns = (most: number): AppError =>
   tooManyRequests(`The space has ${most} runs that have not ended, which is as many as it may have`, 30)

@@ -1,7 +1,9 @@
+import { parseEnv } from '@atrium/kernel/config'
 import { createMasterKey } from '@atrium/kernel/crypto'
 import { createDatabase, createPool } from '@atrium/kernel/db'
 import { createLogger } from '@atrium/kernel/log'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { workflowsEnv } from '../src/config.ts'
 import { putSecret, secretValues } from '../src/domain/secrets.ts'
 import type { WorkflowsTables } from '../src/queries/tables.ts'
 import { workflowsSealed } from '../src/setup.ts'
@@ -142,7 +144,7 @@ describe('values of secrets', () => {
         requestId: '',
         userAgent: '',
       } as const
-      const ctx = { db, masterKey, audit: { record: async () => {} } }
+      const ctx = { db, masterKey, audit: { record: async () => {} }, env: parseEnv(workflowsEnv, {}) }
       const own = await world.platform.space()
       const spaceId = own.spaceId.toUpperCase()
       await putSecret(ctx, spaceId, 'A', 'äöü', act, undefined)

@@ -15,8 +15,9 @@ import {
 } from '../queries/configurations.ts'
 import { selectWorkflow } from '../queries/workflows.ts'
 import { begun, type Found } from './begun.ts'
+import { demandRoom } from './quotas.ts'
 
-type Ctx = Pick<WorkflowsContext, 'db' | 'audit'>
+type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'env'>
 type Data = Readonly<Record<string, string>>
 
 /** Of all keys and values of a configuration, in bytes of UTF-8. */
@@ -53,7 +54,7 @@ function demandFit(data: Data): void {
 /**
  * Makes a configuration, or replaces the one of this id.
  * @returns and whether it is new
- * @throws AppError 400, 404 without such a workflow, 412
+ * @throws AppError 400, 404 without such a workflow, 409 where the space has as many as it may, 412
  */
 export async function putConfiguration(
   ctx: Ctx,
@@ -72,6 +73,7 @@ export async function putConfiguration(
         versions === undefined
           ? await insertConfiguration(trx, spaceId, workflowId, configurationId, data)
           : undefined
+      if (made !== undefined) await demandRoom(ctx, trx, 'configurations', spaceId)
       const row =
         made ?? (await updateConfiguration(trx, spaceId, workflowId, configurationId, data, versions))
       if (row === undefined) throw preconditionFailed()

@@ -18,9 +18,10 @@ import {
 } from '../queries/secrets.ts'
 import type { WorkflowsDb } from '../queries/tables.ts'
 import { begun, type Found } from './begun.ts'
+import { demandRoom } from './quotas.ts'
 import { secretPurpose } from './secret-purpose.ts'
 
-type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'masterKey'>
+type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'masterKey' | 'env'>
 
 /** Spaces have ids in one form, whatever letters a caller writes them with. */
 const purposeOf = (spaceId: string, name: string): string => secretPurpose(`${spaceId.toLowerCase()}/${name}`)
@@ -43,7 +44,7 @@ export const secretValues = ({ db, masterKey }: { db: WorkflowsDb; masterKey: Ma
   },
 })
 
-/** @returns and whether it is new @throws AppError 404 when the space goes at this moment, 412 */
+/** @returns and whether it is new @throws AppError 404 when the space goes at this moment, 409 where it has as many as it may, 412 */
 export async function putSecret(
   ctx: Ctx,
   spaceId: string,
@@ -57,6 +58,7 @@ export async function putSecret(
     .transaction()
     .execute(async (trx) => {
       const made = versions === undefined ? await insertSecret(trx, spaceId, name, secret) : undefined
+      if (made !== undefined) await demandRoom(ctx, trx, 'secrets', spaceId)
       const row = made ?? (await updateSecret(trx, spaceId, name, secret, versions))
       if (row === undefined) throw preconditionFailed()
       await ctx.audit.record(trx, act, { ...entryOf(spaceId, name), after: shown(row) })

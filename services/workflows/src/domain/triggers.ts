@@ -28,10 +28,11 @@ import {
 } from '../queries/triggers.ts'
 import { lockWorkflow, selectWorkflow } from '../queries/workflows.ts'
 import { begun, type Found } from './begun.ts'
+import { demandRoom } from './quotas.ts'
 import { createRun } from './runs/create-run.ts'
 import { demandSchedule, nextTick } from './schedule/cron.ts'
 
-type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'publicUrl'>
+type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'publicUrl' | 'env'>
 
 /** A trigger after a change, and the address that it is called at where its secret was made by this change. */
 export interface ChangedTrigger {
@@ -97,7 +98,7 @@ function nextOf(settings: Settings, before: TriggerRow | undefined, now: Date): 
 /**
  * Makes a trigger, or changes the one of this id. A webhook keeps its secret.
  * @throws AppError 400, 404 without such a workflow, or for a schedule whose stage has not both version and
- *   configuration, 412
+ *   configuration, 409 where the space has as many as it may, 412
  */
 export async function putTrigger(
   ctx: Ctx,
@@ -128,16 +129,17 @@ async function made(
   path: TriggerPath,
   settings: Settings,
   versions: readonly number[] | undefined,
-  { publicUrl }: Pick<Ctx, 'publicUrl'>,
+  ctx: Pick<Ctx, 'publicUrl' | 'env'>,
   now: Date,
 ): Promise<ChangedTrigger | TriggerRow> {
   if (versions !== undefined) throw preconditionFailed()
-  const secret = settings.type === 'webhook' ? newSecret(publicUrl) : undefined
+  const secret = settings.type === 'webhook' ? newSecret(ctx.publicUrl) : undefined
   const row = await insertTrigger(trx, path, {
     ...settings,
     secretHash: secret?.hash ?? null,
     nextAt: nextOf(settings, undefined, now),
   })
+  if (row !== undefined) await demandRoom(ctx, trx, 'triggers', path.spaceId)
   if (row !== undefined) return { row, isNew: true, webhookUrl: secret?.url }
   const other = await lockTrigger(trx, path)
   // Made and deleted again at this moment: as if this came first.

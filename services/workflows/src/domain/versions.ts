@@ -19,8 +19,9 @@ import {
 import { selectWorkflow } from '../queries/workflows.ts'
 import { begun } from './begun.ts'
 import { checkTasks } from './check-tasks.ts'
+import { demandRoom } from './quotas.ts'
 
-type Ctx = Pick<WorkflowsContext, 'db' | 'audit'>
+type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'env'>
 
 /** What names a version. */
 export interface VersionRef {
@@ -46,7 +47,8 @@ const entryOf = ({ spaceId, versionId }: VersionRef) => ({
  * Makes a version, or replaces the one of this id.
  * @param given tasks as the client wrote them
  * @param versions that the row may have now; undefined: any, or none at all
- * @throws AppError 400, 404 without such a workflow, 409 where active runs use what would be replaced, 412
+ * @throws AppError 400, 404 without such a workflow, 409 where active runs use what would be replaced, or the
+ *   space has as many as it may, 412
  */
 export async function putVersion(
   ctx: Ctx,
@@ -62,6 +64,7 @@ export async function putVersion(
   const put = async (trx: WorkflowsDb): Promise<VersionRow> => {
     const made =
       versions === undefined ? await insertVersion(trx, spaceId, workflowId, versionId, tasks) : undefined
+    if (made !== undefined) await demandRoom(ctx, trx, 'versions', spaceId)
     const before =
       made === undefined ? await lockVersion(trx, spaceId, workflowId, versionId, 'update') : undefined
     if (made === undefined && before === undefined) throw preconditionFailed()

@@ -18,8 +18,9 @@ import {
   type WorkflowRow,
 } from '../queries/workflows.ts'
 import { begun, type Found } from './begun.ts'
+import { demandRoom } from './quotas.ts'
 
-type Ctx = Pick<WorkflowsContext, 'db' | 'audit'>
+type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'env'>
 
 const shown = ({ name, max_parallel_runs, row_version }: WorkflowRow) => ({
   name,
@@ -30,7 +31,7 @@ const shown = ({ name, max_parallel_runs, row_version }: WorkflowRow) => ({
 /**
  * Makes a workflow, or renames the one of this id.
  * @param versions that it may have now; undefined: any, or none at all
- * @throws AppError 404 when the space goes at this moment, 412
+ * @throws AppError 404 when the space goes at this moment, 409 where it has as many as it may, 412
  */
 export async function putWorkflow(
   ctx: Ctx,
@@ -43,6 +44,7 @@ export async function putWorkflow(
   const fields = { name, maxParallelRuns }
   const put = async (trx: WorkflowsDb): Promise<WorkflowRow> => {
     const made = versions === undefined ? await insertWorkflow(trx, spaceId, workflowId, fields) : undefined
+    if (made !== undefined) await demandRoom(ctx, trx, 'workflows', spaceId)
     const row = made ?? (await updateWorkflow(trx, spaceId, workflowId, fields, versions))
     if (row === undefined) throw preconditionFailed()
     await ctx.audit.record(trx, act, {

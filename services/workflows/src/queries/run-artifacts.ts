@@ -1,5 +1,4 @@
 import { type Selectable, sql } from '@atrium/kernel/db'
-import { turnOf } from './run-logs.ts'
 import type { RunArtifactsTable, WorkflowsDb } from './tables.ts'
 import type { TaskKey } from './task-key.ts'
 
@@ -16,25 +15,31 @@ export interface NewArtifact {
 export interface ArtifactUse {
   readonly files: number
   readonly bytes: number
+  /** Of all runs of the space. */
+  readonly bytesOfSpace: number
 }
 
-/** What a run keeps already, this file of this task not counted. */
+/** What a run and its space keep already, this file of this task not counted. */
 export async function artifactUse(
   db: WorkflowsDb,
   { spaceId, runId, task }: Omit<TaskKey, 'attempt'>,
   path: string,
 ): Promise<ArtifactUse> {
   const { rows } = await sql<ArtifactUse>`
-    SELECT count(*) AS files, coalesce(sum(size), 0)::bigint AS bytes FROM workflows.run_artifacts
-     WHERE space_id = ${spaceId} AND run_id = ${runId} AND NOT (task = ${task} AND path = ${path})`.execute(
-    db,
-  )
-  return rows[0] ?? { files: 0, bytes: 0 }
+    SELECT count(*) FILTER (WHERE NOT is_this) AS files,
+           coalesce(sum(size) FILTER (WHERE NOT is_this), 0)::bigint AS bytes,
+           (coalesce((SELECT bytes FROM workflows.artifact_use WHERE space_id = ${spaceId}), 0)
+             - coalesce(sum(size) FILTER (WHERE is_this), 0))::bigint AS "bytesOfSpace"
+      FROM (SELECT size, task = ${task} AND path = ${path} AS is_this FROM workflows.run_artifacts
+             WHERE space_id = ${spaceId} AND run_id = ${runId}) AS artifact`.execute(db)
+  return rows[0] ?? { files: 0, bytes: 0, bytesOfSpace: 0 }
 }
 
-/** Nobody else adds to the run's artifacts until the transaction ends. */
-export async function takeTurn(trx: WorkflowsDb, spaceId: string, runId: string): Promise<void> {
-  await sql`SELECT ${turnOf(spaceId, runId)}`.execute(trx)
+/** Nobody else adds to the space's artifacts until the transaction ends. */
+export async function takeTurn(trx: WorkflowsDb, spaceId: string): Promise<void> {
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`workflows.artifacts/${spaceId}`}, 0))`.execute(
+    trx,
+  )
 }
 
 /** Notes a file that is about to be written, so that nobody forgets it if nothing comes of it. */

@@ -5,8 +5,8 @@ import type { TaskKey } from './task-key.ts'
 /** Tells followers of a run that its log has grown; the payload is `<spaceId>/<runId>`. */
 export const LOG_GREW = 'workflows_log_grew'
 
-/** Held by whoever adds to a run's log or artifacts until their transaction ends. */
-export const turnOf = (spaceId: string, runId: string): RawBuilder<unknown> =>
+/** Held by whoever adds to a run's log until their transaction ends. */
+const turnOf = (spaceId: string, runId: string): RawBuilder<unknown> =>
   sql`pg_advisory_xact_lock(hashtextextended(${`workflows.results/${spaceId}/${runId}`}, 0))`
 
 /**

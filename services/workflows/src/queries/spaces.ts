@@ -20,6 +20,7 @@ const REMOVED = [
   'configurations',
   'workflows',
   'secrets',
+  'artifact_use',
 ] as const
 /** Deletes all rows of a space, so many at a time that no statement takes long. May be repeated. */
 export async function deleteSpaceRows(db: WorkflowsDb, spaceId: string): Promise<void> {

@@ -190,6 +190,11 @@ export interface RunArtifactsTable {
   created_at: Generated<Date>
 }
 
+export interface ArtifactUseTable {
+  space_id: string
+  bytes: number
+}
+
 export interface BlobsToRemoveTable {
   space_id: string
   blob: string
@@ -243,6 +248,7 @@ export interface WorkflowsTables {
   'workflows.run_logs': RunLogsTable
   'workflows.run_metrics': RunMetricsTable
   'workflows.run_artifacts': RunArtifactsTable
+  'workflows.artifact_use': ArtifactUseTable
   'workflows.blobs_to_remove': BlobsToRemoveTable
   'workflows.local_runs': LocalRunsTable
   'workflows.local_tasks': LocalTasksTable

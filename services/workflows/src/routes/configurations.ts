@@ -49,7 +49,7 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
         200: withEtag(Configuration),
         201: withEtag(Configuration),
         ...bodyErrors,
-        ...errors(403, 404, 412),
+        ...errors(403, 404, 409, 412),
       },
     },
     handler: async (request, reply) => {

@@ -33,7 +33,12 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
       summary: 'Write a secret, which tasks get and nobody reads back',
       params: SecretCreationParams,
       body: SecretInput,
-      response: { 200: withEtag(Secret), 201: withEtag(Secret), ...bodyErrors, ...errors(403, 404, 412) },
+      response: {
+        200: withEtag(Secret),
+        201: withEtag(Secret),
+        ...bodyErrors,
+        ...errors(403, 404, 409, 412),
+      },
     },
     handler: async (request, reply) => {
       const { spaceId, name } = request.params

@@ -58,7 +58,12 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
       summary: 'Make a trigger, or change the one of this id',
       params: TriggerCreationParams,
       body: TriggerInput,
-      response: { 200: withEtag(Trigger), 201: withEtag(Trigger), ...bodyErrors, ...errors(403, 404, 412) },
+      response: {
+        200: withEtag(Trigger),
+        201: withEtag(Trigger),
+        ...bodyErrors,
+        ...errors(403, 404, 409, 412),
+      },
     },
     handler: async (request, reply) => {
       const versions = ifMatchVersions(request)

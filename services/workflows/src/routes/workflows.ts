@@ -43,7 +43,7 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
       summary: 'Make a workflow, or change the one of this id',
       params: WorkflowCreationParams,
       body: WorkflowInput,
-      response: { 201: withEtag(Workflow), ...bodyErrors, ...errors(403, 404, 412) },
+      response: { 201: withEtag(Workflow), ...bodyErrors, ...errors(403, 404, 409, 412) },
     },
     handler: async (request, reply) => {
       const { spaceId, workflowId } = request.params

@@ -34,13 +34,17 @@ const FILES_AT_ONCE = 4
 export interface OutputLimits {
   readonly logBytes: number
   readonly metricPoints: number
+  /** Of a run. */
   readonly artifactBytes: number
+  /** Of all runs of a space. */
+  readonly artifactBytesOfSpace: number
 }
 
 const LIMITS: OutputLimits = {
   logBytes: LOG_BYTES,
   metricPoints: METRIC_POINTS,
   artifactBytes: ARTIFACT_BYTES,
+  artifactBytesOfSpace: Number.POSITIVE_INFINITY,
 }
 
 /** Keeps what tasks say: logs and metrics in the database, artifacts in a folder or in object storage. */
@@ -91,7 +95,10 @@ export class StoredOutput implements TaskOutput {
 
   async #keep(task: TaskRef, path: string, file: PlainFile): Promise<string | undefined> {
     const faultNow = async (db: WorkflowsDb): Promise<string | undefined> =>
-      faultOfUse(await artifactUse(db, task, path), file.size, this.#limits.artifactBytes)
+      faultOfUse(await artifactUse(db, task, path), file.size, {
+        ofRun: this.#limits.artifactBytes,
+        ofSpace: this.#limits.artifactBytesOfSpace,
+      })
     const fault = await faultNow(this.#db)
     if (fault !== undefined) return fault
     const blob = randomUUID()
@@ -119,7 +126,7 @@ export class StoredOutput implements TaskOutput {
   ): Promise<string | undefined> {
     try {
       return await this.#db.transaction().execute(async (trx) => {
-        await takeTurn(trx, task.spaceId, task.runId)
+        await takeTurn(trx, task.spaceId)
         const fault = await faultNow(trx)
         if (fault !== undefined) return fault
         if (!(await claimBlob(trx, artifact.blob))) return 'writing it took too long'

@@ -20,14 +20,22 @@ export function faultOfPath(path: string): string | undefined {
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MiB`
 
-/** @returns why a run cannot keep one more file of this size; undefined when it can */
+interface Use {
+  readonly files: number
+  readonly bytes: number
+  readonly bytesOfSpace: number
+}
+
+/** @param most in bytes @returns why a run cannot keep one more file of this size; undefined when it can */
 export function faultOfUse(
-  { files, bytes }: { readonly files: number; readonly bytes: number },
+  { files, bytes, bytesOfSpace }: Use,
   size: number,
-  largest = ARTIFACT_BYTES,
+  most: { readonly ofRun: number; readonly ofSpace: number },
 ): string | undefined {
+  const fault = (whose: string, used: number, largest: number): string | undefined =>
+    used + size > largest
+      ? `${whose} keeps ${mebibytes(largest)} at most; there are ${mebibytes(used)} already, and it has ${mebibytes(size)}`
+      : undefined
   if (files + 1 > ARTIFACT_FILES) return `a run keeps ${ARTIFACT_FILES} files at most`
-  return bytes + size > largest
-    ? `a run keeps ${mebibytes(largest)} at most; there are ${mebibytes(bytes)} already, and it has ${mebibytes(size)}`
-    : undefined
+  return fault('a run', bytes, most.ofRun) ?? fault('a space', bytesOfSpace, most.ofSpace)
 }
