@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { clientTokenOf, demandJson } from './callers.ts'
 import { finish, freePort, killTree, spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
 import { batchOf, CLIENT, vectorOf, wordOf } from './retrieval-client.ts'
@@ -65,9 +65,34 @@ async function seen(userToken: string) {
         userToken,
       )
     ).services,
+    // One that has ended, whose count a trigger of the database keeps.
+    runs: await call('GET', `/workflows/v1/spaces/${spaceId}/workflows/w/runs`, userToken),
     firstActs: (await call<{ data: object[] }>('GET', '/portal/v1/admin/audit?operation=createSpace', token))
       .data,
   }
+}
+
+/** A run of a workflow that fails, as there is no such script. */
+async function failRun(superuser: string): Promise<void> {
+  const admin = { qNumber: 'admin', name: 'A', mailAddress: 'a@example.test', role: 'owner' }
+  await call('POST', `/portal/v1/spaces/${spaceId}/users`, superuser, admin)
+  const userToken = (await run(['token', '--user', 'admin'], at('source'))).stdout.trim()
+  const workflow = `/workflows/v1/spaces/${spaceId}/workflows/w`
+  const templateRef = { name: 'run-python-code', version: 'v1' }
+  const tasks = [{ name: 'only', templateRef, arguments: { script: 'absent.py' }, dependencies: [] }]
+  await call('PUT', workflow, userToken, { name: 'W' })
+  await call('PUT', `${workflow}/versions/v1`, userToken, { tasks })
+  const { runId } = await call<{ runId: string }>(
+    'POST',
+    `${workflow}/runs?stage=test&versionId=v1`,
+    userToken,
+    {},
+  )
+  await vi.waitFor(
+    async () =>
+      expect(await call('GET', `${workflow}/runs/${runId}`, userToken)).toMatchObject({ status: 'Failed' }),
+    { timeout: 60_000, interval: 100 },
+  )
 }
 
 beforeAll(async () => {
@@ -86,6 +111,7 @@ beforeAll(async () => {
   for (let batch = 0; batch < 10; batch++) {
     await call('POST', `${stores()}/${store}/embeddings`, key, batchOf(`d${batch}`, batch * 50, 50))
   }
+  await failRun(token)
   await call('POST', `/agents/v1/spaces/${spaceId}/agent?model=gpt-4o`, key, {
     name: 'a\ttab\\N and "quotes"\n',
     instructions: 'i',

@@ -46,6 +46,20 @@ export async function demandEmptyDatabase(ownerUrl: string, schemas: readonly st
 }
 
 /**
+ * Triggers that count what is inserted: what they wrote is in the backup too, and would be there twice.
+ * @returns pairs of table and trigger, quoted
+ */
+async function countingTriggers(client: pg.Client, schemas: readonly string[]): Promise<[string, string][]> {
+  const { rows } = await client.query<{ schema: string; table: string; name: string }>(
+    `SELECT n.nspname AS schema, c.relname AS table, t.tgname AS name
+       FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = ANY ($1) AND NOT t.tgisinternal AND t.tgenabled = 'O' AND t.tgtype & 4 <> 0`,
+    [schemas],
+  )
+  return rows.map(({ schema, table, name }) => [quoted(schema, table), quoted(name)])
+}
+
+/**
  * Makes the schemas as they were and fills them, in one transaction.
  * @param sets of this release, which may be newer
  */
@@ -64,6 +78,9 @@ export async function loadDatabase(
   await client.connect()
   try {
     await client.query('BEGIN')
+    const schemas = sets.map(({ schema }) => schema)
+    const counting = await countingTriggers(client, schemas)
+    for (const [table, name] of counting) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ${name}`)
     for (const { schema, table, columns, file } of manifest.tables) {
       const list = columns.map((column) => quoted(column)).join(', ')
       const rows = client.query(copyFrom(`COPY ${quoted(schema, table)} (${list}) FROM STDIN`))
@@ -72,6 +89,9 @@ export async function loadDatabase(
     for (const { schema, sequence, value } of manifest.sequences) {
       await client.query('SELECT setval($1::regclass, $2::bigint)', [quoted(schema, sequence), value])
     }
+    // Checks that wait for the end of the transaction stand in the way of changes to their tables.
+    await client.query('SET CONSTRAINTS ALL IMMEDIATE')
+    for (const [table, name] of counting) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ${name}`)
     await client.query('COMMIT')
   } finally {
     await client.end()
