@@ -6,9 +6,10 @@ import type { EndStatus, StartedTask } from '../../queries/local-tasks.ts'
 import type { TaskFolders } from './folders.ts'
 import { createMask } from './log/mask.ts'
 import { TaskLog } from './log/task-log.ts'
+import { TaskMetrics } from './metrics.ts'
 import { TaskFailure, type TaskProgram } from './program.ts'
 import { type RunnerDeps, runProgram } from './program-runner.ts'
-import { keepResults } from './results.ts'
+import { keepArtifacts } from './results.ts'
 
 /** Why a task is ended from outside. */
 export type Interruption = 'cancelled' | 'lost' | 'closing' | 'disk'
@@ -112,6 +113,8 @@ async function runIt(execution: Execution): Promise<Outcome> {
   const marker = randomUUID()
   const until = Date.now() + deps.limits.seconds * 1000
   const of = { runId: task.runId, spaceId: task.spaceId, marker, folders, log, signal, until }
+  const metrics = new TaskMetrics(deps.output, ref, folders.metrics)
+  const endFollowing = metrics.follow(signal)
   let outcome: Outcome
   try {
     await program({
@@ -129,9 +132,15 @@ async function runIt(execution: Execution): Promise<Outcome> {
     if (signal.aborted) outcome = interrupted(signal)
     else if (error instanceof TaskFailure) outcome = ended('Failed', log.shown(error.message))
     else throw error
+  } finally {
+    await endFollowing()
   }
   if (outcome.kind === 'ended') {
-    if (outcome.status !== 'Cancelled') await keepResults(deps.output, ref, folders, (line) => log.line(line))
+    const say = (line: string): void => log.line(line)
+    if (outcome.status !== 'Cancelled') {
+      await metrics.finish(say)
+      await keepArtifacts(deps.output, ref, folders.artifacts, say)
+    }
     if (outcome.status === 'Failed') log.line(outcome.message)
     if (outcome.status === 'Cancelled') log.line('Cancelled')
   }
