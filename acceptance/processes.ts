@@ -97,6 +97,21 @@ export function processesOf(text: string): string[] {
   })
 }
 
+/** Resident bytes of all processes of a group. */
+export function memoryOfGroup(group: number): number {
+  let pages = 0
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      if (Number(fields[2]) === group) pages += Number(fields[21])
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return pages * 4096
+}
+
 /** A connection of the test's own to the platform's database. */
 export async function databaseOf(url: string) {
   const client = new pg.Client({ connectionString: url })
