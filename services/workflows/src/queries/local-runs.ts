@@ -181,7 +181,8 @@ export async function selectLocalRun(
 }
 
 /**
- * Asks for the end of a run: nothing of it begins any more, and whoever runs its tasks is told.
+ * Asks for the end of a run: nothing of it begins any more, and whoever runs its tasks is told. A task that its process
+ * gave back may have left something elsewhere, so it is somebody's to end, as one that was lost.
  * @returns undefined when the attempt is not under way
  */
 export async function cancelLocalRun(
@@ -197,8 +198,11 @@ export async function cancelLocalRun(
   const { rows } = await sql<{ isEnded: boolean; workflowId: string }>`
     WITH ended AS (
       UPDATE workflows.local_tasks SET status = 'Cancelled', completed_at = now(), message = 'Cancelled before it began'
-       WHERE space_id = ${spaceId} AND run_id = ${runId} AND status = 'Pending'
+       WHERE space_id = ${spaceId} AND run_id = ${runId} AND status = 'Pending' AND starts = 0
       RETURNING 1
+    ), lost AS (
+      UPDATE workflows.local_tasks SET status = 'Running', lease_until = now()
+       WHERE space_id = ${spaceId} AND run_id = ${runId} AND status = 'Pending' AND starts > 0
     ), told AS (SELECT pg_notify(${LOCAL_ENGINE_CHANNEL}, ${`cancel ${spaceId} ${runId}`}))
     UPDATE workflows.local_runs
        SET unfinished = unfinished - (SELECT count(*) FROM ended),

@@ -235,11 +235,11 @@ export async function giveBackTask(
  * Takes for itself tasks whose worker has not been heard of for too long.
  * @param worker gets them, and sees to it that they begin anew or end
  */
-export async function takeLostTasks(
+export async function takeLostTasks<Spec>(
   db: QueryExecutorProvider,
   options: { folder: string; worker: string; most: number },
-): Promise<(StartedTask & { isCancelled: boolean })[]> {
-  const { rows } = await sql<StartedTask & { isCancelled: boolean }>`
+): Promise<(StartedTask<Spec> & { isCancelled: boolean })[]> {
+  const { rows } = await sql<StartedTask<Spec> & { isCancelled: boolean }>`
     WITH lost AS (
       SELECT task.space_id, task.run_id, task.name, run.cancel_requested
         FROM workflows.local_tasks AS task JOIN workflows.local_runs AS run USING (space_id, run_id)

@@ -11,8 +11,8 @@ import { TaskFailure, type TaskProgram } from './program.ts'
 import { type RunnerDeps, runProgram } from './program-runner.ts'
 import { keepArtifacts } from './results.ts'
 
-/** Why a task is ended from outside. */
-export type Interruption = 'cancelled' | 'lost' | 'closing' | 'disk'
+/** Why a task is ended from outside; worn out: too many processes that ran it were lost. */
+export type Interruption = 'cancelled' | 'lost' | 'closing' | 'disk' | 'worn out'
 
 export type Outcome =
   | { readonly kind: 'ended'; readonly status: EndStatus; readonly message: string }
@@ -48,12 +48,18 @@ const ended = (status: EndStatus, message: string): Outcome => ({
   message: message.slice(0, LONGEST_MESSAGE),
 })
 
-/** Runs a task from beginning to end: secrets, folders, its program, its results. Never throws. */
+/**
+ * Runs a task from beginning to end: secrets, folders, its program, its results. Never throws.
+ * @param signal aborted from the beginning: the program runs nothing, and ends what an earlier start began elsewhere
+ */
 export async function execute(deps: ExecutionDeps, task: LocalTask, signal: AbortSignal): Promise<Outcome> {
+  const isAftermath = signal.aborted
   try {
     return await executeOnce(deps, task, signal)
   } catch (error) {
-    if (signal.aborted) return interrupted(signal)
+    // Its lease runs out, and somebody tries again.
+    if (isAftermath && isUnavailable(error)) return { kind: 'lost' }
+    if (signal.aborted) return interrupted(signal, task)
     // Somebody begins it anew once the database is there again.
     if (isUnavailable(error)) return { kind: 'back' }
     deps.log.error({ err: error, run: task.runId, task: task.name }, 'the engine failed at a task')
@@ -61,10 +67,11 @@ export async function execute(deps: ExecutionDeps, task: LocalTask, signal: Abor
   }
 }
 
-function interrupted(signal: AbortSignal): Outcome {
+function interrupted(signal: AbortSignal, { starts }: Pick<LocalTask, 'starts'>): Outcome {
   const reason = signal.reason as Interruption
   if (reason === 'cancelled') return ended('Cancelled', 'Cancelled')
   if (reason === 'disk') return ended('Failed', DISK)
+  if (reason === 'worn out') return ended('Failed', `The process that ran it was lost ${starts} times`)
   return { kind: reason === 'lost' ? 'lost' : 'back' }
 }
 
@@ -72,9 +79,11 @@ const DISK = 'The run’s folder outgrew its limit, or the disk was nearly full'
 
 async function executeOnce(deps: ExecutionDeps, task: LocalTask, signal: AbortSignal): Promise<Outcome> {
   const { spec } = task
+  const isAftermath = signal.aborted
   const ref: TaskRef = { spaceId: task.spaceId, runId: task.runId, attempt: task.attempt, task: task.name }
   const program = deps.programs.get(spec.template.name)
   if (program === undefined) {
+    if (isAftermath) return interrupted(signal, task)
     return ended('Failed', `The local engine has no template ${spec.template.name}`)
   }
   const names = deps.arguments.secretsOf(spec)
@@ -82,12 +91,13 @@ async function executeOnce(deps: ExecutionDeps, task: LocalTask, signal: AbortSi
     names.length === 0 ? new Map<string, string>() : await deps.secrets.open(task.spaceId, names)
   const filled = deps.arguments.fill(spec, secrets)
   if (filled.missing.length > 0) {
+    if (isAftermath) return interrupted(signal, task)
     return ended('Failed', `The space has no secret ${filled.missing.join(', ')}`)
   }
-  await deps.output.begin(ref)
+  if (!isAftermath) await deps.output.begin(ref)
   const folders = await deps.folders.prepare(ref, task.position, deps.confinement.uidOf(task.spaceId))
   const log = new TaskLog(deps.output, ref, createMask(secrets.values()))
-  if (task.starts > 1) log.line('This task begins anew: the process that ran it was lost')
+  if (task.starts > 1 && !isAftermath) log.line('This task begins anew: the process that ran it was lost')
   try {
     return await runIt({ deps, task, ref, folders, log, signal, program, args: filled.arguments })
   } finally {
@@ -127,9 +137,9 @@ async function runIt(execution: Execution): Promise<Outcome> {
       log: (line) => log.line(line),
       exec: (...call) => runProgram(deps, of, call),
     })
-    outcome = signal.aborted ? interrupted(signal) : ended('Succeeded', '')
+    outcome = signal.aborted ? interrupted(signal, task) : ended('Succeeded', '')
   } catch (error) {
-    if (signal.aborted) outcome = interrupted(signal)
+    if (signal.aborted) outcome = interrupted(signal, task)
     else if (error instanceof TaskFailure) outcome = ended('Failed', log.shown(error.message))
     else throw error
   } finally {

@@ -35,6 +35,7 @@ export async function runProgram(
   [command, args, options = {}]: readonly [string, readonly string[], (ExecOptions | undefined)?],
 ): Promise<ExecResult> {
   const { folders, log } = task
+  task.signal.throwIfAborted()
   const isLogged = options.logged ?? true
   const tail = new Tail()
   let output = ''

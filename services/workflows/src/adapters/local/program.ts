@@ -1,6 +1,9 @@
 import type { TaskRef } from '../../ports.ts'
 
-/** How the releases of one template run on this machine. */
+/**
+ * How the releases of one template run on this machine. One whose signal is aborted from the beginning runs nothing: it
+ * ends what an earlier start, of a process that is gone, left running elsewhere.
+ */
 export type TaskProgram = (task: RunningTask) => Promise<void>
 
 /** The task ended badly, for a reason that people are to read. Anything else that is thrown is a fault of the engine. */

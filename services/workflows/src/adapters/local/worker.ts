@@ -158,8 +158,10 @@ export class Worker {
     if (hasMore && started < free) this.#lookAgain = true
   }
 
-  #run(task: StartedTask<PlannedTask>): void {
+  /** @param reason its program only ends what it left elsewhere */
+  #run(task: StartedTask<PlannedTask>, reason?: Interruption): void {
     const interrupt = new AbortController()
+    if (reason !== undefined) interrupt.abort(reason)
     const key = keyOf(task)
     // In the next turn, so that it stands among those that run when it ends.
     const done = Promise.resolve()
@@ -246,23 +248,18 @@ export class Worker {
 
   /** Takes up what others left, and what no announcement told of. */
   async #sweep(): Promise<void> {
-    const { db, folders, log } = this.#options
-    const lost = await takeLostTasks(db, { folder: folders.id, worker: this.id, most: LOST_AT_ONCE })
+    const { db, folders, log, slots } = this.#options
+    const most = Math.max(0, slots + LOST_AT_ONCE - this.#running.size)
+    const lost = await takeLostTasks<PlannedTask>(db, { folder: folders.id, worker: this.id, most })
     for (const task of lost) {
       // Ours, after the database was away for longer than a lease: nobody else has taken it.
       if (this.#running.get(keyOf(task))?.task.starts === task.starts) continue
       log.warn({ run: task.runId, task: task.name, starts: task.starts }, 'a task was left by its process')
-      if (task.isCancelled) await this.#endLost(task, 'Cancelled', 'Cancelled')
-      else if (task.starts >= MOST_STARTS)
-        await this.#endLost(task, 'Failed', `The process that ran it was lost ${task.starts} times`)
+      if (task.isCancelled) this.#run(task, 'cancelled')
+      else if (task.starts >= MOST_STARTS) this.#run(task, 'worn out')
       else await this.#giveBack(task)
     }
     for (const key of await workflowsWithWaitingRuns(db, folders.id, SPACES_AT_ONCE)) await admit(db, key)
     this.wake()
-  }
-
-  async #endLost(task: StartedTask, status: 'Cancelled' | 'Failed', message: string): Promise<void> {
-    const settled = await this.#settle(task, { kind: 'ended', status, message })
-    if (settled !== undefined) await this.#afterwards(task, settled)
   }
 }

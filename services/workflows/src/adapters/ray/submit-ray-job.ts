@@ -139,6 +139,8 @@ async function stop(task: RunningTask, jobs: RayJobs, id: string): Promise<void>
     await jobs.stop(id, AbortSignal.timeout(STOP_MS))
     task.log('the Ray job was told to stop')
   } catch (error) {
+    // It was not submitted yet.
+    if (error instanceof RayRefused && error.status === 404) return
     task.log(`the Ray job could not be told to stop: ${reasonOf(error)}`)
   }
 }
