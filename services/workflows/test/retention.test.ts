@@ -1,9 +1,10 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { TestPlatform } from '@atrium/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { removeOldResults } from '../src/domain/results/retention.ts'
 import { expireRuns } from '../src/queries/run-results.ts'
-import { type Pipelines, pipelinesIn } from './pipelines.ts'
+import type { Pipelines } from './pipelines.ts'
 import { ScriptedEngine } from './scripted-engine.ts'
+import { startScripted, submitted } from './scripted-platform.ts'
 import { storesOf, type TestStores } from './support/output.ts'
 
 const engine = new ScriptedEngine()
@@ -13,10 +14,9 @@ let pipelines: Pipelines
 let workflow = ''
 let spaceId = ''
 beforeAll(async () => {
-  platform = await startTestPlatform({ engine })
-  const space = await platform.space()
-  ;({ spaceId } = space)
-  pipelines = pipelinesIn(platform, space)
+  const scripted = await startScripted(engine)
+  ;({ platform, pipelines } = scripted)
+  ;({ spaceId } = scripted.home)
   workflow = await pipelines.workflow()
   stores = storesOf(platform)
 })
@@ -32,8 +32,7 @@ const isRemoved = (runId: string): boolean => engine.removed.some((ref) => ref.r
 
 /** A run that failed 31 days ago. */
 async function old(): Promise<string> {
-  const runId = await pipelines.running(workflow)
-  await vi.waitUntil(() => engine.submitted.some((run) => run.runId === runId), { timeout: 10_000 })
+  const runId = await submitted(engine, pipelines, workflow)
   engine.fail(runId, 'only', 'oops')
   await pipelines.inStatus(workflow, runId, 'Failed')
   await platform.pool.query(

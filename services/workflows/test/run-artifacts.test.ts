@@ -4,34 +4,27 @@ import { link, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { sharedTestPlatform, type TestPlatform, type TestSpace } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { removeFiles, removeOldResults } from '../src/domain/results/retention.ts'
-import type { TaskOutput, TaskRef } from '../src/ports.ts'
-import { storesOf, type TestStores } from './support/output.ts'
+import { openResults, type ResultsWorld, refOf } from './support/output.ts'
 import { type RecordedRun, recordRun } from './support/recorded-run.ts'
 
-let platform: TestPlatform
-let space: TestSpace
-let other: TestSpace
-let output: TaskOutput
-let stores: TestStores
+let platform: ResultsWorld['platform']
+let space: ResultsWorld['space']
+let other: ResultsWorld['other']
+let output: ResultsWorld['output']
+let stores: ResultsWorld['stores']
 let folder = ''
 let count = 0
 
 beforeAll(async () => {
-  platform = await sharedTestPlatform()
-  ;[space, other] = [await platform.space(), await platform.space()]
-  stores = storesOf(platform)
-  output = stores.output()
+  ;({ platform, space, other, stores, output } = await openResults())
   folder = await realpath(await mkdtemp(path.join(tmpdir(), 'atrium-artifacts-')))
 })
 afterAll(async () => {
   await stores.close()
   await rm(folder, { recursive: true, force: true })
 })
-
-const refOf = (run: RecordedRun, task = 'a', attempt = 1): TaskRef => ({ ...run, task, attempt })
 
 async function fileOf(content: string | Buffer): Promise<string> {
   const file = path.join(folder, `file-${count++}`)

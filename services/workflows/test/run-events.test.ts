@@ -1,7 +1,8 @@
 import { startTestPlatform, type TestPlatform } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Pipelines, pipelinesIn, task, UNKNOWN_ID } from './pipelines.ts'
+import { type Pipelines, task, UNKNOWN_ID } from './pipelines.ts'
 import { ScriptedEngine } from './scripted-engine.ts'
+import { startScripted, submitted } from './scripted-platform.ts'
 
 const engine = new ScriptedEngine()
 /** Of both processes, so that each knows the other's tokens. */
@@ -12,11 +13,10 @@ let pipelines: Pipelines
 let spaceId = ''
 let token = ''
 beforeAll(async () => {
-  platform = await startTestPlatform({ engine, env })
+  const scripted = await startScripted(engine, env)
+  ;({ platform, pipelines } = scripted)
+  ;({ spaceId, memberToken: token } = scripted.home)
   second = await startTestPlatform({ engine, env: { ...env, DATABASE_URL: platform.databaseUrl } })
-  const space = await platform.space()
-  pipelines = pipelinesIn(platform, space)
-  ;({ spaceId, memberToken: token } = space)
 })
 afterAll(async () => {
   await second.close()
@@ -25,12 +25,6 @@ afterAll(async () => {
 
 const pathOf = (workflow: string, runId: string): string =>
   `/workflows/v1/spaces/${spaceId}/workflows/${workflow}/runs/${runId}/events`
-
-async function submitted(workflow: string): Promise<string> {
-  const runId = await pipelines.running(workflow)
-  await vi.waitUntil(() => engine.submitted.some((run) => run.runId === runId))
-  return runId
-}
 
 interface Event {
   readonly id: string
@@ -67,7 +61,7 @@ const words = (events: readonly Event[]): string[] =>
 describe('the events of a run', () => {
   it('come as they happen, in another process too, and end with the run', async () => {
     const workflow = await pipelines.workflow([task('a'), task('b', ['a'])])
-    const runId = await submitted(workflow)
+    const runId = await submitted(engine, pipelines, workflow)
     const streams = [await follow(platform.url, workflow, runId), await follow(second.url, workflow, runId)]
     for (const { response, events } of streams) {
       expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -98,7 +92,7 @@ describe('the events of a run', () => {
 
   it('go on after the last one that was seen', async () => {
     const workflow = await pipelines.workflow()
-    const runId = await submitted(workflow)
+    const runId = await submitted(engine, pipelines, workflow)
     engine.succeed(runId)
     await pipelines.inStatus(workflow, runId, 'Succeeded')
     const all = await follow(platform.url, workflow, runId)
@@ -115,7 +109,7 @@ describe('the events of a run', () => {
 
   it('fit the contract', async () => {
     const workflow = await pipelines.workflow()
-    const runId = await submitted(workflow)
+    const runId = await submitted(engine, pipelines, workflow)
     engine.succeed(runId)
     await pipelines.inStatus(workflow, runId, 'Succeeded')
     const answer = await platform.call('GET', pathOf(workflow, runId), { token })
@@ -130,7 +124,7 @@ describe('the events of a run', () => {
 
   it('are followed by so many of a space at once, and by others when these leave', async () => {
     const workflow = await pipelines.workflow()
-    const runId = await submitted(workflow)
+    const runId = await submitted(engine, pipelines, workflow)
     const open: Awaited<ReturnType<typeof follow>>[] = []
     for (let n = 0; n < 100; n++) open.push(await follow(platform.url, workflow, runId))
     const refused = await platform.call('GET', pathOf(workflow, runId), { token })
@@ -152,7 +146,7 @@ describe('the events of a run', () => {
 
   it('end when the server stops', async () => {
     const workflow = await pipelines.workflow()
-    const runId = await submitted(workflow)
+    const runId = await submitted(engine, pipelines, workflow)
     const { events, ended } = await follow(second.url, workflow, runId)
     await vi.waitUntil(() => events.length > 0)
     await second.close()

@@ -1,26 +1,20 @@
-import { sharedTestPlatform, type TestPlatform, type TestSpace } from '@atrium/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { TaskOutput, TaskRef } from '../src/ports.ts'
 import { type EventReader, readEvents } from './support/events.ts'
-import { storesOf, type TestStores } from './support/output.ts'
+import { openResults, type ResultsWorld, refOf } from './support/output.ts'
 import { type RecordedRun, recordRun } from './support/recorded-run.ts'
 
-let platform: TestPlatform
-let space: TestSpace
-let other: TestSpace
-let output: TaskOutput
-let stores: TestStores
+let platform: ResultsWorld['platform']
+let space: ResultsWorld['space']
+let other: ResultsWorld['other']
+let output: ResultsWorld['output']
+let stores: ResultsWorld['stores']
 
 beforeAll(async () => {
-  platform = await sharedTestPlatform()
-  ;[space, other] = [await platform.space(), await platform.space()]
-  stores = storesOf(platform)
-  output = stores.output()
+  ;({ platform, space, other, stores, output } = await openResults())
 })
 
 afterAll(() => stores.close())
 
-const refOf = (run: RecordedRun, task: string, attempt = 1): TaskRef => ({ ...run, task, attempt })
 const read = (run: RecordedRun, query = '', headers = {}) =>
   platform.call('GET', `${run.path}/logs${query}`, { token: space.memberToken, headers })
 const follow = (

@@ -1,25 +1,19 @@
-import { sharedTestPlatform, type TestPlatform, type TestSpace } from '@atrium/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { TaskOutput, TaskRef } from '../src/ports.ts'
-import { storesOf, type TestStores } from './support/output.ts'
+import { openResults, type ResultsWorld, refOf } from './support/output.ts'
 import { type RecordedRun, recordRun } from './support/recorded-run.ts'
 
-let platform: TestPlatform
-let space: TestSpace
-let other: TestSpace
-let output: TaskOutput
-let stores: TestStores
+let platform: ResultsWorld['platform']
+let space: ResultsWorld['space']
+let other: ResultsWorld['other']
+let output: ResultsWorld['output']
+let stores: ResultsWorld['stores']
 
 beforeAll(async () => {
-  platform = await sharedTestPlatform()
-  ;[space, other] = [await platform.space(), await platform.space()]
-  stores = storesOf(platform)
-  output = stores.output()
+  ;({ platform, space, other, stores, output } = await openResults())
 })
 
 afterAll(() => stores.close())
 
-const refOf = (run: RecordedRun, task = 'a', attempt = 1): TaskRef => ({ ...run, task, attempt })
 const read = (run: RecordedRun, query = '') =>
   platform.call('GET', `${run.path}/metrics${query}`, { token: space.memberToken })
 const values = (body: { metrics: { value: number }[] }): number[] => body.metrics.map(({ value }) => value)

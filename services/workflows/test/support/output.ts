@@ -1,10 +1,11 @@
 import path from 'node:path'
 import { createDatabase, createPool } from '@atrium/kernel/db'
 import { createLogger } from '@atrium/kernel/log'
-import type { TestPlatform } from '@atrium/testing'
+import { sharedTestPlatform, type TestPlatform, type TestSpace } from '@atrium/testing'
 import { FolderStore } from '../../src/adapters/results/folder-store.ts'
 import { type OutputLimits, StoredOutput } from '../../src/adapters/results/stored-output.ts'
 import type { BlobStore } from '../../src/domain/results/blob-store.ts'
+import type { TaskRef } from '../../src/ports.ts'
 import type { WorkflowsDb, WorkflowsTables } from '../../src/queries/tables.ts'
 
 /** Where an engine beside the platform leaves what tasks say, as in another process of it. */
@@ -27,3 +28,27 @@ export function storesOf({ databaseUrl, dataDir }: TestPlatform): TestStores {
     close: () => pool.end(),
   }
 }
+
+/** What tests of the results of runs begin with, on the shared platform. */
+export interface ResultsWorld {
+  readonly platform: TestPlatform
+  readonly space: TestSpace
+  readonly other: TestSpace
+  readonly stores: TestStores
+  readonly output: StoredOutput
+}
+
+/** The caller closes the stores. */
+export async function openResults(): Promise<ResultsWorld> {
+  const platform = await sharedTestPlatform()
+  const [space, other] = [await platform.space(), await platform.space()]
+  const stores = storesOf(platform)
+  return { platform, space, other, stores, output: stores.output() }
+}
+
+export const refOf = (run: { spaceId: string; runId: string }, task = 'a', attempt = 1): TaskRef => ({
+  spaceId: run.spaceId,
+  runId: run.runId,
+  task,
+  attempt,
+})
