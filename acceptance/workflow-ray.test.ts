@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
-import { type OwnPostgres, startOwnPostgres } from '@atrium/testing'
+import { type FakeRay, type OwnPostgres, startFakeRay, startOwnPostgres } from '@atrium/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { type FakeRay, startFakeRay } from '../services/workflows/test/support/fake-ray.ts'
 import { spawnAtrium, stopProcess, waitForOutput } from './processes.ts'
 import { setUpWorkflows, type WorkflowSetUp, WorkflowSpace } from './workflow-client.ts'
 

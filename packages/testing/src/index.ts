@@ -14,6 +14,7 @@ export {
   type FakeRequest,
   startFakeOpenAi,
 } from './fake-openai.ts'
+export { type FakeRay, startFakeRay } from './fake-ray.ts'
 export { type GitServer, type GitServerOptions, startGitServer } from './git-server.ts'
 export { type Observation, observe } from './observed.ts'
 export { type OwnPostgres, startOwnPostgres } from './own-postgres.ts'

@@ -1,10 +1,10 @@
+import { type FakeRay, startFakeRay } from '@atrium/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { egressAgent } from '../src/adapters/egress/agent.ts'
 import { egressSocket } from '../src/adapters/egress/web-socket.ts'
 import { TaskFailure } from '../src/adapters/local/program.ts'
 import { submitRayJob } from '../src/adapters/ray/submit-ray-job.ts'
 import { egressRule } from '../src/domain/egress-rule.ts'
-import { type FakeRay, startFakeRay } from './support/fake-ray.ts'
 import { type TestTask, testTask } from './support/running-task.ts'
 
 const TOKEN = 'ray-token-0123456789'
