@@ -10,8 +10,11 @@ import { LIMITS } from '../engine/limits.ts'
 
 export interface Trial {
   readonly mode: Mode
+  readonly byLauncher: boolean | undefined
   readonly dataDir: string
   readonly script: string
+  /** A shell by default. */
+  readonly command?: string
   /** Another for each trial. */
   readonly marker: string
   readonly env: Readonly<Record<string, string>>
@@ -45,6 +48,7 @@ async function run(trial: Trial): Promise<Result> {
     limits,
     log: createLogger({ level: 'silent' }),
     only: trial.mode,
+    byLauncher: trial.byLauncher,
   })
   const uid = confinement.uidOf('0198c5a0-0000-7000-8000-000000000001')
   if (uid !== undefined) await chown(own, uid, uid)
@@ -54,8 +58,8 @@ async function run(trial: Trial): Promise<Result> {
   const end = await runProcess(
     confinement,
     {
-      command: 'sh',
-      args: ['-c', trial.script],
+      command: trial.command ?? 'sh',
+      args: trial.command === undefined ? ['-c', trial.script] : [],
       cwd: own,
       env: { PATH: '/usr/local/bin:/usr/bin:/bin', MARKER: trial.marker, ...trial.env },
       uid: uid ?? 0,

@@ -7,6 +7,7 @@ import type { Logger } from '@atrium/kernel/log'
 import type { TaskLimits } from '../limits.ts'
 import { createConfinement } from './confine.ts'
 import type { Confinement, Mode } from './confinement.ts'
+import { hasLauncher } from './launcher.ts'
 import { findTools } from './tools.ts'
 
 const ANSWER_MS = 15_000
@@ -28,24 +29,34 @@ const RUNS = `
 interface Candidate {
   readonly mode: Mode
   readonly aUserASpace: boolean
+  readonly byLauncher: boolean
 }
 
 const isRoot = (): boolean => process.getuid?.() === 0
 
+const candidate = (mode: Mode, aUserASpace: boolean, byLauncher = false): Candidate => ({
+  mode,
+  aUserASpace,
+  byLauncher,
+})
+
 const CANDIDATES_AS_ROOT: readonly Candidate[] = [
-  { mode: 'own namespaces', aUserASpace: true },
-  { mode: 'own namespaces', aUserASpace: false },
-  { mode: 'own user', aUserASpace: true },
-  { mode: 'own user', aUserASpace: false },
+  candidate('own namespaces', true, true),
+  candidate('own namespaces', true),
+  candidate('own namespaces', false, true),
+  candidate('own namespaces', false),
+  candidate('own user', true),
+  candidate('own user', false),
 ]
 const CANDIDATES: readonly Candidate[] = [
-  { mode: 'user namespaces', aUserASpace: false },
-  { mode: 'process group', aUserASpace: false },
+  candidate('user namespaces', false),
+  candidate('process group', false),
 ]
 
 /**
  * Finds out how well this machine lets us confine tasks, by trying: the first way that holds what it promises.
  * @param only for tests: this way or none
+ * @param byLauncher for tests: with the launcher, or without it
  * @throws OperatorError as root where tasks could only run as root
  */
 export async function chooseConfinement(options: {
@@ -57,23 +68,32 @@ export async function chooseConfinement(options: {
   limits: TaskLimits
   log: Logger
   only?: Mode | undefined
+  byLauncher?: boolean | undefined
 }): Promise<Confinement> {
   const { log, limits, only } = options
   const tools = await findTools()
+  const canLaunch = tools.perl !== undefined && hasLauncher()
   const candidates = (isRoot() ? CANDIDATES_AS_ROOT : CANDIDATES).filter(
-    ({ mode }) => only === undefined || mode === only,
+    ({ mode, byLauncher }) =>
+      (only === undefined || mode === only) &&
+      (canLaunch || !byLauncher) &&
+      (options.byLauncher ?? byLauncher) === byLauncher,
   )
   const reasons: string[] = []
-  for (const { mode, aUserASpace } of candidates) {
+  for (const { mode, aUserASpace, byLauncher } of candidates) {
     try {
       const { dataDir, folder, readable } = options
-      const confinement = await createConfinement(mode, { tools, dataDir, folder, readable, aUserASpace })
+      const confinement = await createConfinement(mode, {
+        ...{ tools, dataDir, folder, readable, aUserASpace, byLauncher },
+      })
       await tryOut(confinement, options.scratch, limits)
       if (reasons.length > 0)
         log.info({ refused: reasons }, 'this machine confines tasks less well than others do')
       return confinement
     } catch (error) {
-      reasons.push(`${mode}: ${error instanceof Error ? error.message : String(error)}`)
+      reasons.push(
+        `${mode}${byLauncher ? ' by perl' : ''}: ${error instanceof Error ? error.message : String(error)}`,
+      )
     }
   }
   throw new OperatorError(

@@ -3,7 +3,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { TaskLimits } from '../limits.ts'
 import type { Cell, Confinement, Launch, Mode } from './confinement.ts'
-import { fstabOf, STAGES } from './fstab.ts'
+import { launcherOf } from './launcher.ts'
+import { fstabOf, STAGES } from './mounts.ts'
 import { INIT, WITH_ENVIRONMENT, WITH_LIMITS } from './scripts.ts'
 import { hiddenFolders, isWithin, PROGRAM_PATH, type Tools } from './tools.ts'
 import { userOf } from './users.ts'
@@ -18,6 +19,8 @@ export interface ConfinementOptions {
   readonly readable: readonly string[]
   /** False where this machine knows one unprivileged user only. */
   readonly aUserASpace: boolean
+  /** Own namespaces by one program instead of seven; it must be among the tools. */
+  readonly byLauncher: boolean
 }
 
 const WITHOUT_RIGHTS = ['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all']
@@ -149,13 +152,13 @@ export async function createConfinement(mode: Mode, options: ConfinementOptions)
   const hasUsers = mode === 'own namespaces' || mode === 'own user'
 
   async function launch(cell: Cell): Promise<Launch> {
+    const view = { hidden, stage, writable: cell.writable, readable: options.readable }
     const fstab = path.join(options.folder, `${randomUUID()}.fstab`)
-    if (hasNamespaces) {
-      writeFileSync(fstab, fstabOf({ hidden, stage, writable: cell.writable, readable: options.readable }), {
-        mode: 0o600,
-      })
-    }
-    const [command = '', ...args] = commandOf(mode, options, cell, fstab)
+    const hasFstab = hasNamespaces && !options.byLauncher
+    if (hasFstab) writeFileSync(fstab, fstabOf(view), { mode: 0o600 })
+    const [command = '', ...args] = options.byLauncher
+      ? launcherOf(required(options.tools.perl), cell, view)
+      : commandOf(mode, options, cell, fstab)
     return {
       command,
       args,
@@ -166,7 +169,7 @@ export async function createConfinement(mode: Mode, options: ConfinementOptions)
       },
       cwd: hasNamespaces ? '/' : cell.cwd,
       close: () => {
-        if (hasNamespaces) rmSync(fstab, { force: true })
+        if (hasFstab) rmSync(fstab, { force: true })
       },
     }
   }

@@ -10,6 +10,7 @@ export interface Tools {
   readonly setpriv: string | undefined
   readonly prlimit: string | undefined
   readonly mount: string | undefined
+  readonly perl: string | undefined
 }
 
 /** Where programs are looked for, ours and those of tasks. */
@@ -29,11 +30,11 @@ export async function findProgram(name: string, searched = PROGRAM_PATH): Promis
 }
 
 export async function findTools(): Promise<Tools> {
-  const [unshare, setpriv, prlimit, mount] =
+  const [unshare, setpriv, prlimit, mount, perl] =
     platform() === 'linux'
-      ? await Promise.all(['unshare', 'setpriv', 'prlimit', 'mount'].map((name) => findProgram(name)))
+      ? await Promise.all(['unshare', 'setpriv', 'prlimit', 'mount', 'perl'].map((name) => findProgram(name)))
       : []
-  return { sh: '/bin/sh', unshare, setpriv, prlimit, mount }
+  return { sh: '/bin/sh', unshare, setpriv, prlimit, mount, perl }
 }
 
 /** Folders that tasks are not to see, none inside another: the platform's data, homes, and where sockets lie. */
