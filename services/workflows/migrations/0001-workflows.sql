@@ -139,10 +139,9 @@ CREATE TABLE workflows.runs (
   CHECK (expired_at IS NULL OR completed_at IS NOT NULL)
 );
 CREATE INDEX runs_in_order ON workflows.runs (space_id, workflow_id, run_id DESC);
--- Lists that are filtered read no more than they show.
-CREATE INDEX runs_by_status ON workflows.runs (space_id, workflow_id, status, run_id DESC);
-CREATE INDEX runs_by_version ON workflows.runs (space_id, workflow_id, version_id, run_id DESC);
-CREATE INDEX runs_by_stage ON workflows.runs (space_id, workflow_id, stage, run_id DESC);
+-- Lists that are filtered, by any of the three together, are merged from those of each stage and status.
+CREATE INDEX runs_by_state ON workflows.runs (space_id, workflow_id, stage, status, run_id DESC);
+CREATE INDEX runs_by_version ON workflows.runs (space_id, workflow_id, version_id, stage, status, run_id DESC);
 CREATE INDEX runs_unsubmitted ON workflows.runs (updated_at)
   WHERE submitted_attempt < attempt AND status IN ('Pending', 'Running', 'Cancelling');
 CREATE INDEX runs_active ON workflows.runs (space_id, workflow_id, status)
@@ -363,6 +362,8 @@ CREATE TABLE workflows.local_runs (
   state text NOT NULL CHECK (state IN ('Waiting', 'Open', 'Ended')),
   -- Tasks that are Pending or Running.
   unfinished integer NOT NULL,
+  -- All tasks that have ended in this attempt have ended well.
+  is_good boolean NOT NULL DEFAULT true,
   cancel_requested boolean NOT NULL DEFAULT false,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (space_id, run_id),

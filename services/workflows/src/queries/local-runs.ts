@@ -1,4 +1,5 @@
 import { type QueryExecutorProvider, sql } from '@atrium/kernel/db'
+import { LEASE_SECONDS } from './local-tasks.ts'
 
 /** The local engine's channel: `ready`, and `cancel <spaceId> <runId>`. */
 export const LOCAL_ENGINE_CHANNEL = 'workflows_local_engine'
@@ -16,6 +17,8 @@ export interface NewLocalTask {
   readonly dependents: readonly string[]
   readonly spec: unknown
   readonly isFinished: boolean
+  /** This worker begins it at once, if the run need not wait. */
+  readonly worker: string | null
 }
 
 export interface NewLocalRun extends LocalRunKey {
@@ -27,18 +30,24 @@ export interface NewLocalRun extends LocalRunKey {
 
 type State = 'Waiting' | 'Open' | 'Ended'
 
+/** Tasks of a run that has just been made, and who begins them at once: nobody while the run waits. */
 const taskRows = (run: NewLocalRun) => sql`
-  jsonb_to_recordset(${JSON.stringify(run.tasks)}::jsonb)
-    AS task (name text, position int, waiting int, dependents text[], spec jsonb, "isFinished" boolean)`
+  jsonb_to_recordset(${JSON.stringify(run.tasks)}::jsonb) AS task
+    (name text, position int, waiting int, dependents text[], spec jsonb, "isFinished" boolean, worker uuid),
+  LATERAL (SELECT CASE WHEN run.state = 'Open' THEN task.worker END AS worker) AS begun`
 
-/** Columns of tasks of a run that has just been made; a run that waits is one dependency more. */
+/** A run that waits is one dependency more. */
 const TASK_VALUES = sql`
   run.space_id, run.run_id, task.name, task.position, run.attempt, run.folder,
   task.waiting + CASE WHEN run.state = 'Waiting' THEN 1 ELSE 0 END, task.dependents, task.spec,
-  CASE WHEN task."isFinished" THEN 'Succeeded' ELSE 'Pending' END`
+  CASE WHEN task."isFinished" THEN 'Succeeded' WHEN begun.worker IS NULL THEN 'Pending' ELSE 'Running' END,
+  begun.worker, CASE WHEN begun.worker IS NULL THEN 0 ELSE 1 END,
+  CASE WHEN begun.worker IS NOT NULL THEN clock_timestamp() END,
+  CASE WHEN begun.worker IS NOT NULL THEN clock_timestamp() + make_interval(secs => ${LEASE_SECONDS}) END`
 
 const TASK_COLUMNS = sql`
-  (space_id, run_id, name, position, attempt, folder, waiting, dependents, spec, status)`
+  (space_id, run_id, name, position, attempt, folder, waiting, dependents, spec, status, worker, starts, started_at,
+   lease_until)`
 
 const runValues = (run: NewLocalRun) => {
   const unfinished = run.tasks.filter(({ isFinished }) => !isFinished).length
@@ -49,8 +58,11 @@ const runValues = (run: NewLocalRun) => {
       FROM workflows.workflows WHERE space_id = ${run.spaceId} AND workflow_id = ${run.workflowId}`
 }
 
+const isLeft = (tasks: readonly NewLocalTask[]): boolean =>
+  tasks.some(({ waiting, isFinished, worker }) => waiting === 0 && !isFinished && worker === null)
+
 /**
- * Takes over a run's first attempt, unless the run is known, and tells every process of what is ready.
+ * Takes over a run's first attempt, unless the run is known, and tells every process of what is ready and left to them.
  * @returns the state that it begins in; undefined when nothing changed
  */
 export async function insertLocalRun(
@@ -66,7 +78,7 @@ export async function insertLocalRun(
     ), tasks AS (
       INSERT INTO workflows.local_tasks ${TASK_COLUMNS} SELECT ${TASK_VALUES} FROM run, ${taskRows(run)}
     )
-    SELECT state, CASE WHEN state = 'Open' THEN pg_notify(${LOCAL_ENGINE_CHANNEL}, 'ready') END FROM run`.execute(
+    SELECT state, CASE WHEN state = 'Open' AND ${isLeft(run.tasks)} THEN pg_notify(${LOCAL_ENGINE_CHANNEL}, 'ready') END FROM run`.execute(
     db,
   )
   return rows[0]?.state
@@ -86,7 +98,7 @@ export async function replaceLocalRun(
     ${runValues(run)}
     ON CONFLICT (space_id, run_id) DO UPDATE
       SET attempt = excluded.attempt, state = excluded.state, unfinished = excluded.unfinished,
-          cancel_requested = false
+          cancel_requested = false, is_good = true
       WHERE known.attempt < excluded.attempt AND known.state = 'Ended'
     RETURNING state`.execute(trx)
   const [row] = rows

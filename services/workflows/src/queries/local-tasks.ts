@@ -108,6 +108,29 @@ export async function endTask(
   return rows.length > 0
 }
 
+export interface Countdown {
+  readonly isEnded: boolean
+  readonly workflowId: string
+  /** Once it has ended: it cannot be retried, for every task succeeded, or it was cancelled. */
+  readonly isDone: boolean
+  /** Runs of its workflow may wait for the end of others. */
+  readonly isLimited: boolean
+}
+
+/** All that is asked of the run's row stands in it, and not in other rows, of which a statement sees an older state. */
+const countdown = (ended: number, isGood: boolean) => sql`
+  UPDATE workflows.local_runs AS run
+     SET unfinished = unfinished - ${ended}::int, is_good = is_good AND ${isGood},
+         state = CASE WHEN unfinished = ${ended}::int THEN 'Ended' ELSE state END`
+
+const COUNTED = sql`
+  RETURNING state = 'Ended' AS "isEnded", workflow_id AS "workflowId", is_good OR cancel_requested AS "isDone",
+    EXISTS (
+      SELECT FROM workflows.workflows AS workflow
+       WHERE workflow.space_id = run.space_id AND workflow.workflow_id = run.workflow_id
+         AND workflow.max_parallel_runs IS NOT NULL
+    ) AS "isLimited"`
+
 /** Ends a task that nothing depends on, in one statement. @returns undefined when somebody else has the task */
 export async function endLastTask(
   db: QueryExecutorProvider,
@@ -116,10 +139,9 @@ export async function endLastTask(
 ): Promise<Countdown | undefined> {
   const { rows } = await sql<Countdown>`
     ${writeEnd(task, end)}
-    UPDATE workflows.local_runs
-       SET unfinished = unfinished - 1, state = CASE WHEN unfinished = 1 THEN 'Ended' ELSE state END
+    ${countdown(1, end.status === 'Succeeded')}
      WHERE space_id = ${task.spaceId} AND run_id = ${task.runId} AND EXISTS (SELECT FROM ended)
-    RETURNING state = 'Ended' AS "isEnded"`.execute(db)
+    ${COUNTED}`.execute(db)
   return rows[0]
 }
 
@@ -159,62 +181,36 @@ export async function skipDependents(
   return rows.length
 }
 
-export interface Countdown {
-  readonly isEnded: boolean
-}
-
-/** Notes that so many tasks of a run have ended. */
+/** Notes that so many tasks of a run have ended. @param isGood all of them ended well */
 export async function countEnded(
   trx: QueryExecutorProvider,
   key: LocalRunKey,
   ended: number,
+  isGood: boolean,
 ): Promise<Countdown | undefined> {
   const { rows } = await sql<Countdown>`
-    UPDATE workflows.local_runs
-       SET unfinished = unfinished - ${ended}::int,
-           state = CASE WHEN unfinished = ${ended}::int THEN 'Ended' ELSE state END
+    ${countdown(ended, isGood)}
      WHERE space_id = ${key.spaceId} AND run_id = ${key.runId}
-    RETURNING state = 'Ended' AS "isEnded"`.execute(trx)
+    ${COUNTED}`.execute(trx)
   return rows[0]
 }
 
-export interface EndedRun {
-  readonly workflowId: string
-  /** It cannot be retried: every task succeeded, or it was cancelled. */
-  readonly isDone: boolean
-  /** Runs of its workflow wait for the end of others. */
-  readonly isAwaited: boolean
-}
-
-/** What follows the end of a run; undefined when it has not ended, or is there no more. */
-export async function findEndedRun(
-  db: QueryExecutorProvider,
-  key: LocalRunKey,
-): Promise<EndedRun | undefined> {
-  const { rows } = await sql<EndedRun>`
-    SELECT run.workflow_id AS "workflowId",
-           run.cancel_requested OR NOT EXISTS (
-             SELECT FROM workflows.local_tasks AS task
-              WHERE task.space_id = run.space_id AND task.run_id = run.run_id AND task.status <> 'Succeeded'
-           ) AS "isDone",
-           EXISTS (
-             SELECT FROM workflows.local_runs AS other
-              WHERE other.space_id = run.space_id AND other.workflow_id = run.workflow_id AND other.state = 'Waiting'
-           ) AS "isAwaited"
-      FROM workflows.local_runs AS run
-     WHERE run.space_id = ${key.spaceId} AND run.run_id = ${key.runId} AND run.state = 'Ended'`.execute(db)
-  return rows[0]
-}
-
-/** Says that this worker is alive. @returns what it still has; a task that is missing was given to another */
+/**
+ * Says that this worker runs these tasks. What it was given without ever hearing of it, for the answer was lost, is
+ * left to run out.
+ * @returns what it still has; a task that is missing was given to another
+ */
 export async function renewLeases(
   db: QueryExecutorProvider,
   worker: string,
+  running: readonly Pick<StartedTask, 'runId' | 'name'>[],
 ): Promise<(LocalRunKey & { name: string; starts: number })[]> {
   const { rows } = await sql<LocalRunKey & { name: string; starts: number }>`
     UPDATE workflows.local_tasks AS task
        SET lease_until = clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})
-     WHERE worker = ${worker}::uuid AND status = 'Running'
+      FROM unnest(${running.map(({ runId }) => runId)}::uuid[], ${running.map(({ name }) => name)}::text[])
+             AS known (run_id, name)
+     WHERE worker = ${worker}::uuid AND status = 'Running' AND task.run_id = known.run_id AND task.name = known.name
     RETURNING task.space_id AS "spaceId", task.run_id AS "runId", task.name, task.starts`.execute(db)
   return rows
 }

@@ -59,6 +59,10 @@ export interface LocalEngine extends WorkflowEngine {
   removeSpace(spaceId: string): Promise<void>
 }
 
+interface LocalTaskRow extends NewLocalTask {
+  readonly spec: PlannedTask
+}
+
 const indexOf = (tasks: readonly PlannedTask[]): Map<string, string[]> => {
   const dependents = new Map(tasks.map(({ name }) => [name, [] as string[]]))
   for (const { name, dependencies } of tasks) {
@@ -67,17 +71,24 @@ const indexOf = (tasks: readonly PlannedTask[]): Map<string, string[]> => {
   return dependents
 }
 
-function rowsOf({ tasks, finished }: EngineRun): NewLocalTask[] {
+/** @param most of those that are ready, so many are begun by `worker` */
+function rowsOf({ tasks, finished }: EngineRun, worker?: string, most = 0): LocalTaskRow[] {
   const dependents = indexOf(tasks)
   const isFinished = new Set(finished)
-  return tasks.map((task, position) => ({
-    name: task.name,
-    position,
-    waiting: [...new Set(task.dependencies)].filter((name) => !isFinished.has(name)).length,
-    dependents: dependents.get(task.name) ?? [],
-    spec: task,
-    isFinished: isFinished.has(task.name),
-  }))
+  let left = most
+  return tasks.map((task, position) => {
+    const waiting = [...new Set(task.dependencies)].filter((name) => !isFinished.has(name)).length
+    const isBegun = waiting === 0 && !isFinished.has(task.name) && left-- > 0
+    return {
+      name: task.name,
+      position,
+      waiting,
+      dependents: dependents.get(task.name) ?? [],
+      spec: task,
+      isFinished: isFinished.has(task.name),
+      worker: isBegun ? (worker ?? null) : null,
+    }
+  })
 }
 
 async function confine(options: LocalEngineOptions, folders: Folders): Promise<Confinement> {
@@ -119,14 +130,31 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<Lo
   })
   worker?.start()
 
+  async function submitNew(run: EngineRun): Promise<'Waiting' | 'Open' | 'Ended' | undefined> {
+    const row = { ...run, folder: folders.id }
+    if (worker === undefined) return await insertLocalRun(db, { ...row, tasks: rowsOf(run) })
+    let state: Awaited<ReturnType<typeof insertLocalRun>>
+    const ready = run.tasks.filter((task) => task.dependencies.length === 0).length
+    await worker.beginNew(run.spaceId, ready, async (most) => {
+      const tasks = rowsOf(run, worker.id, most)
+      state = await insertLocalRun(db, { ...row, tasks })
+      if (state !== 'Open') return []
+      const { spaceId, runId, attempt } = run
+      const begun = tasks.filter((task) => task.worker !== null)
+      return begun.map((task) => ({ ...task, spaceId, runId, attempt, starts: 1 }))
+    })
+    return state
+  }
+
   async function submit(run: EngineRun): Promise<void> {
-    const row = { ...run, folder: folders.id, tasks: rowsOf(run) }
     const state =
       run.attempt === 1
-        ? await insertLocalRun(db, row)
-        : await db.transaction().execute((trx) => replaceLocalRun(trx, row))
+        ? await submitNew(run)
+        : await db
+            .transaction()
+            .execute((trx) => replaceLocalRun(trx, { ...run, folder: folders.id, tasks: rowsOf(run) }))
     if (state === 'Waiting') await admit(db, run)
-    if (state === 'Open') worker?.wake()
+    if (state === 'Open' && run.attempt > 1) worker?.wake()
   }
 
   async function observe(ref: RunRef): Promise<EngineRunState | undefined> {

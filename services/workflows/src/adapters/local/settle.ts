@@ -40,7 +40,7 @@ export async function settle(
     const isGood = outcome.status === 'Succeeded'
     const ready = isGood ? await releaseDependents(trx, task, task.dependents) : []
     const gone = isGood ? 0 : await skipDependents(trx, task, task.name)
-    const run = await countEnded(trx, task, 1 + gone)
+    const run = await countEnded(trx, task, 1 + gone, isGood)
     if (run === undefined) return undefined
     const names = ready.slice(0, most)
     const next = names.length > 0 ? await startTasksOfRun<PlannedTask>(trx, task, names, worker) : []

@@ -10,7 +10,6 @@ import {
   workflowsWithWaitingRuns,
 } from '../../queries/local-runs.ts'
 import {
-  findEndedRun,
   giveBackTask,
   renewLeases,
   type StartedTask,
@@ -63,6 +62,8 @@ export class Worker {
   readonly #stops: (() => Promise<void>)[] = []
   readonly #disk: DiskWatch
   readonly #leftovers: Leftovers
+  /** Slots that are kept for tasks which are being recorded as begun here, and of which spaces they are. */
+  readonly #kept = new Map<string, number>()
   #looking: Promise<void> | undefined
   #lookAgain = false
   /** At the last look there was more to do than slots: whoever ends a task takes turns with all others. */
@@ -96,6 +97,36 @@ export class Worker {
     })
   }
 
+  /**
+   * Begins tasks of a new run in the statement that records them: nobody has to look for them. None while others wait
+   * for slots.
+   * @param ready how many could begin
+   * @param record writes the run down with the first so many of them as begun by this worker, and answers with those
+   */
+  async beginNew(
+    spaceId: string,
+    ready: number,
+    record: (most: number) => Promise<readonly StartedTask<PlannedTask>[]>,
+  ): Promise<void> {
+    const { slotsOfSpace } = this.#options
+    const share = slotsOfSpace - (this.#runningBySpace().get(spaceId) ?? 0)
+    const most = this.#isCrowded || this.#isClosing ? 0 : Math.max(0, Math.min(ready, share, this.#free()))
+    const keep = (slots: number): void => {
+      this.#kept.set(spaceId, (this.#kept.get(spaceId) ?? 0) + slots)
+      if (this.#kept.get(spaceId) === 0) this.#kept.delete(spaceId)
+    }
+    keep(most)
+    try {
+      const begun = await record(most).finally(() => keep(-most))
+      for (const task of begun) {
+        if (this.#isClosing) await this.#giveBack(task)
+        else this.#run(task)
+      }
+    } finally {
+      if (this.#isCrowded) this.wake()
+    }
+  }
+
   /** Ends what runs of a run, without waiting for it. */
   cancel(ref: Omit<RunRef, 'attempt'>): void {
     this.#interruptRun(ref, 'cancelled')
@@ -119,6 +150,20 @@ export class Worker {
     }
   }
 
+  /** What a space has of the slots. */
+  #runningBySpace(): Map<string, number> {
+    const running = new Map(this.#kept)
+    for (const { task } of this.#running.values()) {
+      running.set(task.spaceId, (running.get(task.spaceId) ?? 0) + 1)
+    }
+    return running
+  }
+
+  #free(): number {
+    const kept = [...this.#kept.values()].reduce((sum, slots) => sum + slots, 0)
+    return this.#options.slots - this.#running.size - kept
+  }
+
   async #look(): Promise<void> {
     while (this.#lookAgain && !this.#isClosing) {
       this.#lookAgain = false
@@ -126,24 +171,22 @@ export class Worker {
         await this.#startReady()
       } catch (error) {
         this.#options.log.debug({ err: error }, 'a look for ready tasks failed')
+        // The next end of a task looks again.
+        this.#isCrowded = true
         return
       }
     }
   }
 
   async #startReady(): Promise<void> {
-    const { db, slots, slotsOfSpace, folders } = this.#options
-    const free = slots - this.#running.size
+    const { db, slotsOfSpace, folders } = this.#options
+    const free = this.#free()
     if (free <= 0) {
       this.#isCrowded = true
       return
     }
     const spaces = await spacesWithReadyTasks(db, folders.id, SPACES_AT_ONCE)
-    const running = new Map<string, number>()
-    for (const { task } of this.#running.values()) {
-      running.set(task.spaceId, (running.get(task.spaceId) ?? 0) + 1)
-    }
-    const shares = shareSlots(free, spaces, running, slotsOfSpace)
+    const shares = shareSlots(free, spaces, this.#runningBySpace(), slotsOfSpace)
     const options = { folder: folders.id, worker: this.id }
     let started = 0
     let hasMore = false
@@ -168,7 +211,8 @@ export class Worker {
       .then(() => this.#runToEnd(task, interrupt.signal))
       .finally(() => {
         if (this.#running.get(key)?.interrupt === interrupt) this.#running.delete(key)
-        this.wake()
+        // Else whatever became ready since was announced, or is announced yet.
+        if (this.#isCrowded) this.wake()
       })
     this.#running.set(key, { task, interrupt, done })
     this.#options.onChange(task)
@@ -187,10 +231,10 @@ export class Worker {
 
   async #afterwards(task: StartedTask, settled: Settled): Promise<void> {
     const { log, db, folders, onChange } = this.#options
+    const { isEnded, isDone, isLimited, workflowId } = settled
     try {
-      const run = settled.isEnded ? await findEndedRun(db, task) : undefined
-      if (run?.isDone === true) await folders.removeRun(task)
-      if (run?.isAwaited === true) await admit(db, { ...task, workflowId: run.workflowId })
+      if (isEnded && isDone) await folders.removeRun(task)
+      if (isEnded && isLimited) await admit(db, { ...task, workflowId })
     } catch (error) {
       log.warn({ err: error, run: task.runId }, 'what follows the end of a run failed')
     }
@@ -202,10 +246,10 @@ export class Worker {
     task: StartedTask,
     outcome: Extract<Outcome, { kind: 'ended' }>,
   ): Promise<Settled | undefined> {
-    const { db, log, slots } = this.#options
+    const { db, log } = this.#options
     for (;;) {
       try {
-        const free = this.#isCrowded || this.#isClosing ? 0 : slots - this.#running.size + 1
+        const free = this.#isCrowded || this.#isClosing ? 0 : this.#free() + 1
         return await settle(db, this.id, task, outcome, Math.max(0, free))
       } catch (error) {
         log.warn(
@@ -233,7 +277,13 @@ export class Worker {
     if (this.#running.size === 0) return
     const before = [...this.#running.values()]
     const ours = new Map(
-      (await renewLeases(this.#options.db, this.id)).map((task) => [keyOf(task), task.starts]),
+      (
+        await renewLeases(
+          this.#options.db,
+          this.id,
+          before.map(({ task }) => task),
+        )
+      ).map((task) => [keyOf(task), task.starts]),
     )
     for (const { task, interrupt } of before) {
       if (ours.get(keyOf(task)) !== task.starts) interrupt.abort('lost' satisfies Interruption)
