@@ -74,6 +74,12 @@ const SECTIONS: readonly Section[] = [
       'Python processes that sleep 10 ms, by the engine’s port on a PostgreSQL that waits for its disk, confined as tenants’ are, against bare spawns of the same processes without any confinement in the same round, and against Prefect from PyPI in a temporary folder. Recording a run and observing its end are in the times. Goals: at most 25 ms over the bare process for tasks in a row, 0.7 of the bare rate for runs of one task, no task lost.',
   },
   {
+    title: 'Workflows: lists of runs',
+    script: 'workflows/long-lists.ts',
+    about:
+      'Lists and creation of runs with 100 finished runs in the table against 100,000, each with three tasks and five events. Two filters that many runs fit each, and the ten oldest alone together, are among the lists. Goal: ratios under 1.5.',
+  },
+  {
     title: 'Starting',
     script: 'platform/run.ts',
     about:

@@ -137,6 +137,31 @@ describe('what a process left undone', () => {
     expect(engine.submitted.filter((run) => run.runId === runId)).toHaveLength(1)
   })
 
+  it('is observed although another run cannot be handed over', async () => {
+    const workflow = await pipelines.workflow()
+    engine.fault = new Error('away')
+    engine.refuses = await pipelines.running(workflow)
+    await platform.pool.query(
+      `UPDATE workflows.runs SET updated_at = now() - interval '1 minute' WHERE run_id = $1`,
+      [engine.refuses],
+    )
+    engine.fault = undefined
+    const runId = await pipelines.running(workflow)
+    await vi.waitUntil(() => engine.submitted.some((run) => run.runId === runId), WAIT)
+    engine.tells = false
+    engine.succeed(runId)
+    await using _worker = await worker()
+    const status = async (): Promise<string> => {
+      const { rows } = await platform.pool.query('SELECT status FROM workflows.runs WHERE run_id = $1', [
+        runId,
+      ])
+      return rows[0].status
+    }
+    await expect.poll(status, WAIT).toBe('Succeeded')
+    await pipelines.call('POST', `/${workflow}/runs/${engine.refuses}:cancel`)
+    engine.refuses = ''
+  })
+
   it('is observed by another', async () => {
     const workflow = await pipelines.workflow()
     const runId = await pipelines.running(workflow)

@@ -26,6 +26,8 @@ export class ScriptedEngine implements WorkflowEngine {
   readonly removed: Key[] = []
   /** What it throws at every call, as one that cannot be reached. */
   fault: Error | undefined
+  /** A run that it never takes over. */
+  refuses = ''
   /** Runs end as soon as they are cancelled; else the test ends them. */
   obeys = true
   /** Whether it tells of changes. */
@@ -35,6 +37,7 @@ export class ScriptedEngine implements WorkflowEngine {
 
   async submit(run: EngineRun): Promise<void> {
     if (this.fault !== undefined) throw this.fault
+    if (this.refuses === run.runId) throw new Error('refused')
     this.submitted.push(run)
     const known = this.#runs.get(run.runId)
     if (known !== undefined && known.run.attempt >= run.attempt) return

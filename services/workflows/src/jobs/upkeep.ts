@@ -31,8 +31,8 @@ export function runUpkeep(ctx: WorkflowsContext): () => Promise<void> {
       SWEEP_EVERY_MS,
       async () => {
         if (!(await takeLease(ctx.db, LEASE, holder, LEASE_MS))) return
-        await ctx.keeper.sweep()
         await deleteOldKeys(ctx.db, KEYS_AT_A_TIME)
+        await ctx.keeper.sweep()
       },
       warn('looking after runs'),
     ),

@@ -1,7 +1,9 @@
 import type { ColumnType, Generated, GeneratedAlways, Kysely } from '@atrium/kernel/db'
 
-export type Stage = 'test' | 'int' | 'e2e' | 'prod'
-export type RunStatus = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Cancelling' | 'Cancelled'
+export const STAGES = ['test', 'int', 'e2e', 'prod'] as const
+export type Stage = (typeof STAGES)[number]
+export const RUN_STATUSES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Cancelling', 'Cancelled'] as const
+export type RunStatus = (typeof RUN_STATUSES)[number]
 export type TaskStatus = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Skipped' | 'Cancelled'
 
 /** Read as a value, written as its JSON text. */

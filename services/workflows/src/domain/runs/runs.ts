@@ -73,7 +73,7 @@ export async function listRuns(
   const list = ['runs', spaceId.toLowerCase(), workflowId, status, versionId, stage]
   const [before] = pageTokens.read(list, pageToken) ?? []
   const [ids, total] = await Promise.all([
-    selectRunIds(db, spaceId, workflowId, selection, before, pageSize + 1),
+    selectRunIds(db, { spaceId, workflowId, selection, before, most: pageSize + 1 }),
     countRuns(db, spaceId, workflowId, selection),
   ])
   if (ids.length === 0 && (await selectWorkflow(db, spaceId, workflowId)) === undefined)
