@@ -27,7 +27,7 @@ export interface FakeRequest {
 
 export interface FakeOpenAiOptions {
   readonly port?: number
-  /** What `/v1/models` lists; false: it answers 404, as servers without a list do. */
+  /** What `/v1/models` lists; absent or false: it answers 404, as servers without a list do. */
   readonly models?: readonly string[] | false
   /** How every request is answered for which `next` was not called. */
   readonly behaviour?: FakeBehaviour
@@ -105,7 +105,7 @@ export async function startFakeOpenAi(options: FakeOpenAiOptions = {}): Promise<
     message.on('end', () => {
       const body = Buffer.concat(parts)
       if (options.keepsRequests !== false) keep(message, response, body, requests)
-      if (message.url === '/v1/models') answerModels(response, options.models ?? [])
+      if (message.url === '/v1/models') answerModels(response, options.models ?? false)
       else if (SERVED.has(message.url ?? '')) void serve(message.url ?? '', body, response)
       else
         response

@@ -47,6 +47,17 @@ export const wrongEndpoint = (model: string, kind: string, endpoint: string): Ap
 export const backendNotConfigured = (model: string, remedy: string): AppError =>
   new AppError(503, 'backend_not_configured', `The backend of '${model}' is not configured: ${remedy}`)
 
+/** 503: nobody knows what a call would cost. */
+export const modelNotPriced = (model: string, isCatalogued: boolean): AppError =>
+  new AppError(
+    503,
+    'model_not_priced',
+    `'${shown(model)}' has no price, and only servers found on this machine serve for nothing: ${
+      isCatalogued ? 'add `prices` to its entry in' : 'add it with its `prices` to'
+    } the model catalogue (the file that ATRIUM_MODELS names); prices of "0" make it free`,
+    { field: 'model' },
+  )
+
 /** 503: the process ends before the answer did. */
 export const serverStopping = (): AppError =>
   new AppError(

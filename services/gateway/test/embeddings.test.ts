@@ -77,7 +77,7 @@ describe('passing on', () => {
   })
 
   test('an uncatalogued model of a local server is for whatever its server can do', async () => {
-    await using local = await startWithFake({ fake: { models: ['nomic-embed-text'] } })
+    await using local = await startWithFake({ isFound: true, fake: { models: ['nomic-embed-text'] } })
     const answer = await embed(local, { ...ask, model: 'nomic-embed-text' })
     expect(answer.status).toBe(200)
     expect(Number((await local.usage(1))[0]?.amount)).toBe(0)

@@ -44,12 +44,12 @@ test('a server that starts after the platform is served without a restart, and n
 })
 
 test('a model that a named server gets later is served, and listed', async () => {
-  const models = ['llama-4']
+  const models = ['gpt-4o']
   await using gateway = await startWithFake({ fake: { models } })
   const get = (path: string) => gateway.platform.call('GET', path, { token: gateway.space.apiKey })
-  models.push('llama-5')
-  expect((await get('/llm/v1/models/llama-5')).status).toBe(200)
-  expect((await gateway.chat({ ...hello, model: 'llama-5' })).status).toBe(200)
+  models.push('gpt-4.1')
+  expect((await get('/llm/v1/models/gpt-41')).body.available).toBe(true)
+  expect((await gateway.chat({ ...hello, model: 'gpt-41' })).status).toBe(200)
   models.push('llama-6')
   expect((await gateway.chat({ ...hello, model: 'llama-6' })).status).toBe(400)
   expect(gateway.fake.requests.filter(({ path }) => path === '/v1/models').length).toBe(1)

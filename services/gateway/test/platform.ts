@@ -8,13 +8,19 @@ export const OPERATOR_KEY = 'sk-operator-key-0123456789'
 
 /** A platform whose one backend is a fake OpenAI, and a space with a key. */
 export async function startWithFake(
-  options: { env?: Record<string, string>; fake?: FakeOpenAiOptions } = {},
+  options: {
+    env?: Record<string, string>
+    fake?: FakeOpenAiOptions
+    /** The fake is found on this machine, not named by the operator. */
+    isFound?: boolean
+  } = {},
 ) {
   const fake: FakeOpenAi = await startFakeOpenAi({ models: false, ...options.fake })
   const platform = await startTestPlatform({
     env: {
-      OPENAI_BASE_URL: fake.url,
-      OPENAI_API_KEY: OPERATOR_KEY,
+      ...(options.isFound === true
+        ? { ATRIUM_PROBE_LOCAL_MODELS: 'true', ATRIUM_LOCAL_MODEL_PORTS: new URL(fake.url).port }
+        : { OPENAI_BASE_URL: fake.url, OPENAI_API_KEY: OPERATOR_KEY }),
       ATRIUM_SANDBOX: 'off',
       ...options.env,
     },

@@ -70,16 +70,18 @@ describe('requests that are wrong', () => {
     expect(answer.body.error.message).toContain('OPENAI_API_KEY')
   })
 
-  test('a server that the operator named gets every model, under the name that its list has', async () => {
-    await using named = await startWithFake({ fake: { models: ['gpt-41', 'gpt-4.1-mini', 'house-model'] } })
+  test('a server gets the models that it lists, under the name that its list has, and no other', async () => {
+    await using named = await startWithFake({ fake: { models: ['gpt-41', 'gpt-4.1-mini'] } })
     const sent = async (model: string) => {
       expect((await named.chat({ ...hello, model })).status).toBe(200)
       return (JSON.parse(named.fake.requests.at(-1)?.body.toString() ?? '{}') as { model: string }).model
     }
     expect(await sent('gpt-41')).toBe('gpt-41')
     expect(await sent('gpt-41-mini')).toBe('gpt-4.1-mini')
-    expect(await sent('house-model')).toBe('house-model')
-    expect(await sent('gpt-4o')).toBe('gpt-4o')
+    const answer = await named.chat({ ...hello, model: 'gpt-4o' })
+    expect([answer.status, answer.body.error.code]).toEqual([503, 'backend_not_configured'])
+    expect(answer.body.error.message).toContain('openai does not list it')
+    expect(named.fake.requests.filter(({ path }) => path !== '/v1/models')).toHaveLength(2)
   })
 })
 
@@ -166,7 +168,7 @@ describe('models', () => {
   })
 
   test('those of a local server come along, free of charge', async () => {
-    await using local = await startWithFake({ fake: { models: ['gpt-4.1', 'org/llama-4'] } })
+    await using local = await startWithFake({ isFound: true, fake: { models: ['gpt-4.1', 'org/llama-4'] } })
     const models = await local.client.models.list()
     const available = models.data.filter((model) => 'available' in model && model.available === true)
     expect(available.map(({ id }) => id)).toEqual(['gpt-41', 'org/llama-4'])

@@ -71,16 +71,14 @@ const availableAt = (server: ModelServer, backend: Backend): AvailableBackend =>
   backend,
   kind: 'openai',
   served: server.models === undefined ? undefined : new Set(server.models.map(({ id }) => id)),
-  isVendor: server.isVendor,
-  servesUnlisted: server.servesUnlisted,
+  isFree: server.isFree,
 })
 
 const sandboxAs = (backend: Backend): AvailableBackend => ({
   backend,
   kind: 'sandbox',
   served: undefined,
-  servesUnlisted: true,
-  isVendor: false,
+  isFree: true,
 })
 
 /** Models that the servers list and the catalogue does not know. */

@@ -13,8 +13,8 @@ export interface ModelServer {
   readonly apiKey: string | undefined
   /** Undefined: it never gave a list. */
   readonly models: readonly ListedModel[] | undefined
-  readonly isVendor: boolean
-  readonly servesUnlisted: boolean
+  /** Found by looking for it on this machine: nobody bills for it, so models need no price. */
+  readonly isFree: boolean
 }
 
 export interface ModelServers {
@@ -42,8 +42,7 @@ export function modelServers(env: Env, ownPort: number): ModelServers {
       (await search()).map((server) => ({
         ...server,
         apiKey: undefined,
-        isVendor: false,
-        servesUnlisted: false,
+        isFree: true,
       })),
   }
 }
@@ -59,7 +58,7 @@ function configuredServer(baseUrl: string, apiKey: string | undefined): ModelSer
         const listed = await listModels(baseUrl, apiKey, LIST_TIMEOUT_MS)
         if (typeof listed !== 'string') models = listed
       }
-      return [{ name: 'openai', baseUrl, apiKey, models, isVendor, servesUnlisted: true }]
+      return [{ name: 'openai', baseUrl, apiKey, models, isFree: false }]
     },
   }
 }

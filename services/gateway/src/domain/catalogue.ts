@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parse } from 'yaml'
 import { type Model, ModelKind } from '../contract/index.ts'
-import { FREE, type Price, picoPerToken } from './price.ts'
+import { type Price, picoPerToken } from './price.ts'
 
 export type Region = 'row' | 'cn'
 
@@ -56,7 +56,8 @@ export interface CatalogueModel {
   readonly isCatalogued: boolean
   readonly regions: readonly Region[]
   readonly deployments: readonly Static<typeof Entry>['deployments'][number][]
-  readonly price: Price
+  /** Undefined: the catalogue names none, so only what was found on this machine may serve it. */
+  readonly price: Price | undefined
   /** Of its vectors: as long unless asked for shorter ones. */
   readonly dimensions: number | undefined
   /** What `GET /v1/models` says about it, but for its availability. */
@@ -138,7 +139,7 @@ function modelOf(entry: Static<typeof Entry>): CatalogueModel {
     deployments: entry.deployments,
     price:
       prices === undefined
-        ? FREE
+        ? undefined
         : {
             input: picoPerToken(prices.input),
             cachedInput: picoPerToken(prices.cachedInput ?? prices.input),
@@ -162,7 +163,7 @@ function modelOf(entry: Static<typeof Entry>): CatalogueModel {
   }
 }
 
-/** A model that a local server lists and the catalogue does not know: free, and in every region. */
+/** A model that a server lists and the catalogue does not know: without a price, and in every region. */
 export function uncataloguedModel(name: string, ownedBy: string, created: number): CatalogueModel {
   return {
     name,
@@ -171,7 +172,7 @@ export function uncataloguedModel(name: string, ownedBy: string, created: number
     dimensions: undefined,
     regions: ['row', 'cn'],
     deployments: [{ backend: 'openai', model: name }],
-    price: FREE,
+    price: undefined,
     card: { id: name, object: 'model', created, owned_by: ownedBy, kind: 'chat' },
     headers: {},
   }

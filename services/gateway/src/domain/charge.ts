@@ -1,7 +1,7 @@
 import type { KeyHolder } from '../ports.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Deployment, ModelRoute } from './model-routing.ts'
-import type { Usage } from './price.ts'
+import { FREE, type Usage } from './price.ts'
 import type { Prompt, TokenCounter } from './token-counter.ts'
 import type { UsageRecorder } from './usage-recorder.ts'
 
@@ -81,7 +81,7 @@ export class Charge {
     const pico = this.#deps.recorder.note({
       holder: this.#holder,
       model: backend.isSandbox ? `${model.name} (sandbox)` : model.name,
-      price: model.price,
+      price: model.price ?? FREE,
       usage,
     })
     this.#deps.metrics.call(model.name, backend.name, usage, pico)

@@ -1,5 +1,6 @@
+import type { AppError } from '@atrium/kernel/errors'
 import type { Model, ModelKind } from '../contract/index.ts'
-import { backendNotConfigured, modelNotFound, wrongEndpoint } from '../errors.ts'
+import { backendNotConfigured, modelNotFound, modelNotPriced, wrongEndpoint } from '../errors.ts'
 import type { Backend } from './backend.ts'
 import type { Catalogue, CatalogueModel, Region } from './catalogue.ts'
 
@@ -8,16 +9,14 @@ export interface Deployment {
   readonly backend: Backend
   /** The backend's own name for the model. */
   readonly model: string
-  /** False: the backend's list lacks the model, and it is tried there all the same. */
-  readonly isListed: boolean
 }
 
 /** A model of one region with the deployments that can serve it now, the first choice first. */
 export interface ModelRoute {
   readonly model: CatalogueModel
   readonly deployments: readonly Deployment[]
-  /** What an operator must do when there is none. */
-  readonly remedy: string
+  /** Why there is none. */
+  readonly refusal: () => AppError
 }
 
 const ENDPOINTS: Readonly<Record<ModelKind, string>> = {
@@ -67,7 +66,7 @@ export class ModelRoutes {
     return cardOf(route)
   }
 
-  /** @throws AppError 400 unknown or of another kind, 503 without a backend */
+  /** @throws AppError 400 unknown or of another kind, 503 without a backend or without a price */
   find(
     name: string,
     kind: ModelKind,
@@ -76,7 +75,7 @@ export class ModelRoutes {
     if (route === undefined) throw modelNotFound(name, 400)
     if (route.model.isCatalogued && route.model.kind !== kind)
       throw wrongEndpoint(name, route.model.kind, ENDPOINTS[route.model.kind])
-    if (!isServed(route)) throw backendNotConfigured(name, route.remedy)
+    if (!isServed(route)) throw route.refusal()
     return route
   }
 }
@@ -86,7 +85,7 @@ const isServed = (route: ModelRoute): route is Served => route.deployments.lengt
 
 const cardOf = (route: ModelRoute): Model => ({
   ...route.model.card,
-  available: route.deployments.some(({ isListed }) => isListed),
+  available: isServed(route),
 })
 
 /** A backend together with the models that it is known to serve. */
@@ -94,48 +93,58 @@ export interface AvailableBackend {
   readonly backend: Backend
   /** The catalogue's deployments of this kind are meant for it. */
   readonly kind: 'openai' | 'sandbox'
-  /** Its own list of models; undefined when it gives none, or is the vendor's own and serves all. */
+  /** Its own list of models. Undefined when it gives none: then it has those that the catalogue deploys to it. */
   readonly served: ReadonlySet<string> | undefined
-  /** The operator named this server, so a model that its list lacks is tried there all the same. */
-  readonly servesUnlisted: boolean
-  /** It speaks for one vendor only, whose models the catalogue deploys to it by name. */
-  readonly isVendor: boolean
+  /** Nobody bills for it: what has no price may be served. */
+  readonly isFree: boolean
 }
 
 /** What the sandbox can make up. */
 const SANDBOX_KINDS: ReadonlySet<ModelKind> = new Set(['chat', 'embeddings'])
 
-/** How a backend serves a model, or undefined when it does not. */
-function deploymentAt(available: AvailableBackend, model: CatalogueModel): Deployment | undefined {
-  const { backend, kind, isVendor, served, servesUnlisted } = available
-  const at = (name: string | undefined, isListed = true): Deployment | undefined =>
-    name === undefined ? undefined : { backend, model: name, isListed }
+/** The backend's name for a model that it serves; undefined when it does not. */
+function nameAt({ kind, served }: AvailableBackend, model: CatalogueModel): string | undefined {
+  if (kind === 'sandbox') return SANDBOX_KINDS.has(model.kind) ? model.name : undefined
+  if (served?.has(model.name)) return model.name
   const own = model.deployments.find((deployment) => deployment.backend === kind)?.model
-  if (kind === 'sandbox') return SANDBOX_KINDS.has(model.kind) ? at(model.name) : undefined
-  if (isVendor) return at(own)
-  if (served === undefined) return at(own ?? model.name)
-  if (served.has(model.name)) return at(model.name)
-  if (own !== undefined && served.has(own)) return at(own)
-  return servesUnlisted ? at(own ?? model.name, false) : undefined
+  return own === undefined || served === undefined || served.has(own) ? own : undefined
 }
 
 const OPENAI_REMEDY = 'set OPENAI_API_KEY, or OPENAI_BASE_URL for another OpenAI-compatible server'
 
-function remedyOf(model: CatalogueModel): string {
+function remedyOf(model: CatalogueModel, backends: readonly AvailableBackend[]): string {
+  const listing = backends.filter(({ served }) => served !== undefined).map(({ backend }) => backend.name)
+  const unlisted = listing.length > 0 ? `${listing.join(', ')} does not list it; ` : ''
   const wanted = new Set(model.deployments.map(({ backend }) => backend))
-  if (wanted.has('openai')) return OPENAI_REMEDY
-  return `its backend (${[...wanted].join(', ')}) is not part of this version; set OPENAI_BASE_URL to an OpenAI-compatible server that serves it`
+  if (wanted.has('openai')) return unlisted + OPENAI_REMEDY
+  return `${unlisted}its backend (${[...wanted].join(', ')}) is not part of this version; set OPENAI_BASE_URL to an OpenAI-compatible server that lists it`
+}
+
+/** Who serves the model, and otherwise why nobody does. */
+function routeOf(model: CatalogueModel, backends: readonly AvailableBackend[]): ModelRoute {
+  const serving: (Deployment & { readonly isFree: boolean })[] = []
+  for (const available of backends) {
+    const name = nameAt(available, model)
+    if (name !== undefined)
+      serving.push({ backend: available.backend, model: name, isFree: available.isFree })
+  }
+  const deployments = model.price === undefined ? serving.filter(({ isFree }) => isFree) : serving
+  // Where a real server may not be asked, nothing is made up instead.
+  const isUnpriced =
+    deployments.length < serving.length && deployments.every(({ backend }) => backend.isSandbox)
+  return {
+    model,
+    deployments: isUnpriced ? [] : deployments,
+    refusal: () =>
+      isUnpriced
+        ? modelNotPriced(model.name, model.isCatalogued)
+        : backendNotConfigured(model.name, remedyOf(model, backends)),
+  }
 }
 
 /** Joins the catalogue with the backends at hand. */
-export function routeModels(
+export const routeModels = (
   catalogue: Catalogue,
   extra: readonly CatalogueModel[],
   backends: readonly AvailableBackend[],
-): ModelRoute[] {
-  return [...catalogue.models.values(), ...extra].map((model) => ({
-    model,
-    remedy: remedyOf(model),
-    deployments: backends.flatMap((available) => deploymentAt(available, model) ?? []),
-  }))
-}
+): ModelRoute[] => [...catalogue.models.values(), ...extra].map((model) => routeOf(model, backends))
