@@ -127,21 +127,20 @@ CREATE TABLE workflows.runs (
   created_at timestamptz NOT NULL DEFAULT now(),
   started_at timestamptz,
   completed_at timestamptz,
-  -- Since when it is too old to be retried: logs, events, metrics, artifacts and workspace go, and are gone at the second.
-  expired_at timestamptz,
+  -- When logs, events, metrics and artifacts were removed for their age; before `completed_at` after a later retry.
   results_removed_at timestamptz,
   -- Grows with each change of the run or one of its tasks: who changes them names the one that it saw.
   row_version integer NOT NULL DEFAULT 1,
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (space_id, run_id),
   FOREIGN KEY (space_id, workflow_id) REFERENCES workflows.workflows ON DELETE CASCADE,
-  CHECK ((completed_at IS NOT NULL) = (status IN ('Succeeded', 'Failed', 'Cancelled'))),
-  CHECK (expired_at IS NULL OR completed_at IS NOT NULL)
+  CHECK ((completed_at IS NOT NULL) = (status IN ('Succeeded', 'Failed', 'Cancelled')))
 );
 CREATE INDEX runs_in_order ON workflows.runs (space_id, workflow_id, run_id DESC);
--- Lists that are filtered, by any of the three together, are merged from those of each stage and status.
-CREATE INDEX runs_by_state ON workflows.runs (space_id, workflow_id, stage, status, run_id DESC);
-CREATE INDEX runs_by_version ON workflows.runs (space_id, workflow_id, version_id, stage, status, run_id DESC);
+-- Lists that are filtered read no more than they show.
+CREATE INDEX runs_by_status ON workflows.runs (space_id, workflow_id, status, run_id DESC);
+CREATE INDEX runs_by_version ON workflows.runs (space_id, workflow_id, version_id, run_id DESC);
+CREATE INDEX runs_by_stage ON workflows.runs (space_id, workflow_id, stage, run_id DESC);
 CREATE INDEX runs_unsubmitted ON workflows.runs (updated_at)
   WHERE submitted_attempt < attempt AND status IN ('Pending', 'Running', 'Cancelling');
 CREATE INDEX runs_active ON workflows.runs (space_id, workflow_id, status)
@@ -149,7 +148,7 @@ CREATE INDEX runs_active ON workflows.runs (space_id, workflow_id, status)
 CREATE INDEX runs_active_in_order ON workflows.runs (space_id, run_id)
   WHERE status IN ('Pending', 'Running', 'Cancelling');
 CREATE INDEX runs_with_results ON workflows.runs (completed_at)
-  WHERE completed_at IS NOT NULL AND results_removed_at IS NULL;
+  WHERE completed_at IS NOT NULL AND (results_removed_at IS NULL OR results_removed_at < completed_at);
 
 -- How many runs ended how: nobody counts a hundred thousand rows to say how long a list is. Those that have not ended
 -- are few, and are counted.
@@ -296,41 +295,6 @@ CREATE TABLE workflows.run_artifacts (
   FOREIGN KEY (space_id, run_id) REFERENCES workflows.runs ON DELETE CASCADE
 );
 
--- Bytes of a space's artifacts: nobody adds up a hundred thousand rows to know whether one more has room.
-CREATE TABLE workflows.artifact_use (
-  space_id uuid PRIMARY KEY REFERENCES portal.spaces ON DELETE CASCADE,
-  bytes bigint NOT NULL
-);
-
-CREATE FUNCTION workflows.count_new_artifacts() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO workflows.artifact_use AS known (space_id, bytes)
-  SELECT space_id, sum(size) FROM added GROUP BY space_id
-  ON CONFLICT (space_id) DO UPDATE SET bytes = known.bytes + excluded.bytes;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER count_new_artifacts AFTER INSERT ON workflows.run_artifacts REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION workflows.count_new_artifacts();
-
--- An UPDATE: the space of deleted artifacts may be gone with its row.
-CREATE FUNCTION workflows.count_deleted_artifacts() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE workflows.artifact_use known SET bytes = known.bytes - gone.bytes
-    FROM (SELECT space_id, sum(size) AS bytes FROM removed GROUP BY space_id) gone
-   WHERE known.space_id = gone.space_id;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER count_deleted_artifacts AFTER DELETE ON workflows.run_artifacts REFERENCING OLD TABLE AS removed
-  FOR EACH STATEMENT EXECUTE FUNCTION workflows.count_deleted_artifacts();
-
-CREATE FUNCTION workflows.count_changed_artifact() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE workflows.artifact_use SET bytes = bytes + NEW.size - OLD.size WHERE space_id = NEW.space_id;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER count_changed_artifact AFTER UPDATE ON workflows.run_artifacts
-  FOR EACH ROW WHEN (OLD.size <> NEW.size) EXECUTE FUNCTION workflows.count_changed_artifact();
-
 -- Files that a job removes from the storage. One being written stands here too, so that a crash leaves none behind.
 CREATE TABLE workflows.blobs_to_remove (
   space_id uuid NOT NULL,
@@ -362,8 +326,6 @@ CREATE TABLE workflows.local_runs (
   state text NOT NULL CHECK (state IN ('Waiting', 'Open', 'Ended')),
   -- Tasks that are Pending or Running.
   unfinished integer NOT NULL,
-  -- All tasks that have ended in this attempt have ended well.
-  is_good boolean NOT NULL DEFAULT true,
   cancel_requested boolean NOT NULL DEFAULT false,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (space_id, run_id),

@@ -93,6 +93,30 @@ describe('migrations', () => {
     expect(await query('SELECT n, m FROM thing.a')).toEqual([])
   })
 
+  it('are refused before any runs when the file of one that was applied has changed, and only then', async () => {
+    await write('0001-first', 'CREATE TABLE thing.a (n int);\n')
+    await run()
+    await write('0002-second', 'ALTER TABLE thing.a ADD m int')
+    await write('0001-first', 'CREATE TABLE thing.a (n int, l int);\n')
+    await expect(run()).rejects.toThrow(
+      'The migration thing/0001-first was changed after it had been applied',
+    )
+    expect(await query("SELECT FROM information_schema.columns WHERE column_name = 'm'")).toEqual([])
+    await write('0001-first', 'CREATE TABLE thing.a (n int);\r\n')
+    expect(await run()).toEqual(['thing/0002-second'])
+    await write('0002-second', 'ALTER TABLE thing.a ADD m bigint')
+    await expect(run()).rejects.toThrow('thing/0002-second was changed')
+  })
+
+  it('that an older release applied are taken for what their files say, and watched from then on', async () => {
+    await write('0001-first', 'CREATE TABLE thing.a (n int)')
+    await run()
+    await query('ALTER TABLE thing.migrations DROP COLUMN checksum')
+    expect(await run()).toEqual([])
+    await write('0001-first', 'CREATE TABLE thing.a (n bigint)')
+    await expect(run()).rejects.toThrow('thing/0001-first was changed')
+  })
+
   it('say which one failed, keep those before it, and nothing of itself', async () => {
     await write('0001-right', 'CREATE TABLE thing.a (n int)')
     await write('0002-wrong', 'INSERT INTO thing.a VALUES (1); SELECT nonsense')

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { sql } from 'kysely'
@@ -24,13 +25,20 @@ const namesIn = async (folder: string, last: string | undefined): Promise<string
     .filter((name) => last === undefined || name <= last)
     .sort()
 
+const textOf = (folder: string, name: string): Promise<string> =>
+  readFile(path.join(folder, `${name}.sql`), 'utf8')
+
+/** Of a migration's text, however a checkout ends its lines. */
+const checksumOf = (text: string): string =>
+  createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex')
+
 async function readMigrations(
   folder: string,
   names: readonly string[],
   onBegin: Begin,
 ): Promise<Record<string, Migration>> {
   const entries = names.map(async (name): Promise<[string, Migration]> => {
-    const text = await readFile(path.join(folder, `${name}.sql`), 'utf8')
+    const text = await textOf(folder, name)
     const up: Migration['up'] = async (db) => {
       onBegin(name)
       await sql.raw(text).execute(db)
@@ -40,13 +48,56 @@ async function readMigrations(
   return Object.fromEntries(await Promise.all(entries))
 }
 
-/** The names that the schema's table knows, none where there is no table. */
-async function executedIn(pool: MigrationSession['pool'], schema: string): Promise<Set<string>> {
+interface Applied {
+  readonly name: string
+  /** Null where an older release applied it, or a process ended before it had noted it. */
+  readonly checksum: string | null
+}
+
+/** What the schema's table knows, nothing where there is no table. */
+async function appliedIn(pool: MigrationSession['pool'], schema: string): Promise<Applied[]> {
   const table = `${pg.escapeIdentifier(schema)}.migrations`
   const found = await pool.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [table])
-  if (found.rows[0]?.there !== true) return new Set()
-  const { rows } = await pool.query<{ name: string }>(`SELECT name FROM ${table}`)
-  return new Set(rows.map(({ name }) => name))
+  if (found.rows[0]?.there !== true) return []
+  // By way of json: releases before this one have no such column.
+  const { rows } = await pool.query<Applied>(
+    `SELECT name, to_json(m) ->> 'checksum' AS checksum FROM ${table} m ORDER BY name`,
+  )
+  return rows
+}
+
+/** @throws OperatorError when the file of a migration is not the one that was applied */
+async function demandUnchanged({ schema, folder }: MigrationSet, applied: readonly Applied[]): Promise<void> {
+  const known = new Set(await namesIn(folder, undefined))
+  for (const { name, checksum } of applied) {
+    // That a file is missing is told by Kysely.
+    if (checksum === null || !known.has(name) || checksum === checksumOf(await textOf(folder, name))) continue
+    throw new OperatorError(
+      `The migration ${schema}/${name} was changed after it had been applied to this database, so the database is not what this release takes it for. Start the release that applied it, or restore a backup into a new database; whoever changed the file puts it back, and adds a new migration.`,
+    )
+  }
+}
+
+/** Notes the checksums of what was applied without. */
+async function noteChecksums(
+  session: MigrationSession,
+  { schema, folder }: MigrationSet,
+  names: readonly string[],
+): Promise<void> {
+  const applied = await appliedIn(session.pool, schema)
+  const missing = applied.filter(({ name, checksum }) => checksum === null && names.includes(name))
+  if (missing.length === 0) return
+  const sums = await Promise.all(missing.map(async ({ name }) => checksumOf(await textOf(folder, name))))
+  const table = `${pg.escapeIdentifier(schema)}.migrations`
+  await session.run(`noting what was applied to schema ${schema}`, async () => {
+    await session.pool.query(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS checksum text`)
+    await session.pool.query(
+      `UPDATE ${table} m SET checksum = new.checksum
+         FROM unnest($1::text[], $2::text[]) AS new (name, checksum)
+        WHERE m.name = new.name AND m.checksum IS NULL`,
+      [missing.map(({ name }) => name), sums],
+    )
+  })
 }
 
 interface Plan {
@@ -80,7 +131,8 @@ async function migrateOne(
  * lock, and each migration runs in a transaction of its own.
  * @param upTo the last migration of each schema, to make them as an older release had them; the latest by default
  * @returns the names of the migrations that ran, `schema/name`
- * @throws OperatorError when a migration fails or the database is newer than this code
+ * @throws OperatorError when a migration fails, the database is newer than this code, or the file of one that was applied
+ *   has changed
  */
 export async function migrate(
   session: MigrationSession,
@@ -93,7 +145,9 @@ export async function migrate(
   )
   let pending = 0
   for (const { set, names } of plans) {
-    const executed = await executedIn(session.pool, set.schema)
+    const applied = await appliedIn(session.pool, set.schema)
+    await demandUnchanged(set, applied)
+    const executed = new Set(applied.map(({ name }) => name))
     pending += names.filter((name) => !executed.has(name)).length
   }
   const done: string[] = []
@@ -110,6 +164,7 @@ export async function migrate(
         if (name === undefined) break
         done.push(`${schema}/${name}`)
       }
+      await noteChecksums(session, plan.set, plan.names)
     } catch (error) {
       if (error instanceof OperatorError) throw error
       const at = current === undefined ? '' : ` at ${current}`
