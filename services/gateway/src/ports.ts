@@ -29,6 +29,8 @@ export interface UsageRow {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly cachedTokens: number
+  /** How many of the requests the backend said no usage of, so that the gateway counted it. */
+  readonly estimatedRequests: number
   /** Decimal text. */
   readonly cost: string
   readonly currency: string

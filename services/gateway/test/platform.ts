@@ -58,6 +58,7 @@ export interface RecordedUsage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly cachedTokens: number
+  readonly estimatedRequests: number
 }
 
 /** Polls the costs until they hold `calls` calls of the space; what is there after 5 s otherwise. */

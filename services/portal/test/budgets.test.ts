@@ -27,7 +27,7 @@ afterAll(async () => {
 const today = () => new Date().toISOString().slice(0, 10)
 const use = (spaceId: string, keyId: string, cost: string, more: Partial<UsageCost> = {}) => {
   const row = { spaceId, keyId, keyName: 'k', day: today(), model: 'gpt-4o', currency: 'USD', cost }
-  const counts = { requests: 1, promptTokens: 1, completionTokens: 1, cachedTokens: 0 }
+  const counts = { requests: 1, promptTokens: 1, completionTokens: 1, cachedTokens: 0, estimatedRequests: 0 }
   return createDatabase<PortalTables>(pool)
     .transaction()
     .execute((trx) => recordUsage(trx, [{ ...row, ...counts, ...more }]))

@@ -36,6 +36,7 @@ const usage = (spaceId: string, keyId: string, more: Partial<UsageCost> = {}): U
   promptTokens: 100,
   completionTokens: 20,
   cachedTokens: 5,
+  estimatedRequests: 1,
   cost: '0.000033',
   currency: 'USD',
   ...more,
@@ -73,6 +74,7 @@ test('use grows one entry per space, day, key, model and currency, and shows in 
     promptTokens: 300,
     completionTokens: 60,
     cachedTokens: 15,
+    estimatedRequests: 3,
   })
   expect(other).toMatchObject({ amount: '0.000033', model: 'other' })
   const report = await overall(spaceId)

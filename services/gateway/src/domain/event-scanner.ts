@@ -1,22 +1,36 @@
+import { EventCutter } from './event-cutter.ts'
+import { type JsonMember, jsonMembers } from './json-members.ts'
 import type { Usage } from './price.ts'
-import { findUsage } from './usage.ts'
+import { usageOfText } from './usage.ts'
 
+/** An event that is longer is no chunk of an answer; it would have to be held, and read at once. */
+export const MAX_EVENT_BYTES = 8 * 1024 * 1024
 const LF = 0x0a
-/** An event that is longer passes on in pieces. */
-const MAX_HELD_BYTES = 1024 * 1024
 const EMPTY = Buffer.alloc(0)
 
+const USAGE = '"usage"'
 const FINISH = '"finish_reason"'
 const FINISH_TEXT = /\s*:\s*"/y
 const DONE = /^data:\s*\[DONE\]/m
+/** A blank line, whatever its end of line is. */
+const BLANK_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g
+const MORE_DATA = /(?:^|[\r\n])data:[\s\S]*[\r\n]data:/
+const EMPTY_LIST = /^\[\s*\]$/
 
 /** `"content":"…"` and its like, in the Latin-1 view of an event. */
 const TEXT_FIELDS =
-  /"(?:content|reasoning_content|reasoning|refusal|arguments|name)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+  /"(?:content|reasoning_content|reasoning|refusal|arguments|name)"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)"/g
+
+/** What one event says of usage, and which of its bytes are not for a caller who did not ask for it. */
+interface UsageNote {
+  readonly usage: Usage | undefined
+  readonly hidden: readonly [start: number, end: number] | undefined
+}
 
 /**
- * Reads along with server-sent events without changing a byte: cuts at the ends of events, so that a
- * caller never gets half of one, and notes usage, text and the signs of a proper end.
+ * Reads along with server-sent events: cuts at the ends of events, so that a caller never gets half of one, notes usage,
+ * text and the signs of a proper end, and takes out the usage that was asked for on the platform's account. Every
+ * other byte stays as it came.
  */
 export class EventScanner {
   /** What the backend said about usage, the last time it did. */
@@ -24,42 +38,41 @@ export class EventScanner {
   /** A `finish_reason` or `[DONE]` was seen. */
   isFinished = false
   isDone = false
-  #held: Buffer = EMPTY
+  readonly #cutter = new EventCutter()
   readonly #onText: (text: string) => void
+  readonly #hidesUsage: boolean
+  /** The last event was taken out after a CR, whose LF may come as the next byte. */
+  #dropsLf = false
 
-  /** @param onText receives the text that the model produced, in pieces */
-  constructor(onText: (text: string) => void) {
+  /**
+   * @param onText receives the text that the model produced, in pieces
+   * @param hidesUsage the caller did not ask for the usage
+   */
+  constructor(onText: (text: string) => void, hidesUsage: boolean) {
     this.#onText = onText
+    this.#hidesUsage = hidesUsage
   }
 
-  /** The whole events that are complete with this chunk, as the bytes that came; perhaps none. */
+  /** An event is longer than any answer's. */
+  get isTooLong(): boolean {
+    return this.#cutter.heldBytes > MAX_EVENT_BYTES
+  }
+
+  /** The whole events that are complete with this chunk, for the caller; perhaps none. */
   push(chunk: Buffer): Buffer {
-    const all = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
-    const cut = endOfLastEvent(all)
-    if (cut === all.length) this.#held = EMPTY
-    else if (all.length - cut > MAX_HELD_BYTES) {
-      this.#held = EMPTY
-      this.#read(all)
-      return all
-    } else this.#held = all.subarray(cut)
-    if (cut === 0) return EMPTY
-    const whole = cut === all.length ? all : all.subarray(0, cut)
-    this.#read(whole)
-    return whole
+    const events = this.#cutter.push(chunk)
+    return events.length === 0 ? EMPTY : this.#read(events)
   }
 
   /** What is left when the backend ended properly without a blank line. */
   rest(): Buffer {
-    const rest = this.#held
-    this.#held = EMPTY
-    if (rest.length > 0) this.#read(rest)
-    return rest
+    const rest = this.#cutter.rest()
+    return rest.length === 0 ? EMPTY : this.#read(rest)
   }
 
-  #read(events: Buffer): void {
+  #read(events: Buffer): Buffer {
     // Latin-1 keeps offsets and costs no decoding; only text that is kept becomes UTF-8.
     const text = events.toString('latin1')
-    if (text.includes('"usage"')) this.usage = findUsage(text) ?? this.usage
     if (!this.isFinished && hasFinishReason(text)) this.isFinished = true
     if (text.includes('[DONE]') && DONE.test(text)) {
       this.isDone = true
@@ -70,8 +83,73 @@ export class EventScanner {
     for (let match = TEXT_FIELDS.exec(text); match !== null; match = TEXT_FIELDS.exec(text)) {
       if (match[1] !== undefined && match[1] !== '') this.#onText(decode(match[1]))
     }
+    const start = this.#dropsLf && events[0] === LF ? 1 : 0
+    this.#dropsLf = false
+    if (text.includes(USAGE)) return this.#takeOutUsage(events, text, start)
+    return start === 0 ? events : events.subarray(start)
+  }
+
+  #takeOutUsage(events: Buffer, text: string, first: number): Buffer {
+    const kept: Buffer[] = []
+    let copied = first
+    // A line end that comes first belongs to the event before, which ended with its CR.
+    let start = events[first] === LF ? first + 1 : first
+    let key = text.indexOf(USAGE, first)
+    for (BLANK_LINE.lastIndex = start; key !== -1; ) {
+      const end = BLANK_LINE.exec(text) === null ? text.length : BLANK_LINE.lastIndex
+      if (key < end) {
+        const { usage, hidden } = usageOfEvent(events, text, start, end)
+        if (usage !== undefined) this.usage = usage
+        if (this.#hidesUsage && hidden !== undefined) {
+          kept.push(events.subarray(copied, hidden[0]))
+          copied = hidden[1]
+        }
+        key = text.indexOf(USAGE, end)
+      }
+      start = end
+      BLANK_LINE.lastIndex = end
+    }
+    if (copied === 0) return events
+    this.#dropsLf = copied === text.length && text.endsWith('\r')
+    kept.push(events.subarray(copied))
+    return Buffer.concat(kept)
   }
 }
+
+/** Reads the top level of the event's data; what is nested, or echoed by a backend, says nothing. */
+function usageOfEvent(events: Buffer, text: string, start: number, end: number): UsageNote {
+  const data = text.indexOf('{', text.indexOf('data:', start))
+  const event = text.slice(start, end)
+  // Data on several lines is put together first; of these there is no part to take out, but the whole.
+  const isSplit = MORE_DATA.test(event)
+  const json = isSplit ? Buffer.from(dataOf(event), 'latin1') : events.subarray(data, end)
+  let usage: Usage | undefined
+  let hasUsage = false
+  let hasChoices = false
+  let hidden: UsageNote['hidden']
+  let last: JsonMember | undefined
+  for (const member of jsonMembers(json)) {
+    if (member === undefined) continue
+    if (hidden !== undefined && last?.name === 'usage' && hidden[0] === data + last.start)
+      hidden = [hidden[0], data + member.start]
+    const value = json.toString('latin1', member.valueStart, member.end)
+    if (member.name === 'choices') hasChoices = !EMPTY_LIST.test(value)
+    else if (member.name === 'usage') {
+      hasUsage = value.startsWith('{')
+      usage = usageOfText(value)
+      // A member goes with the comma before it; the first one with the comma behind it.
+      if (value === 'null' && !isSplit) hidden = [data + (last?.end ?? member.start), data + member.end]
+    }
+    last = member
+  }
+  return { usage, hidden: hasUsage && !hasChoices ? [start, end] : hidden }
+}
+
+const dataOf = (event: string): string =>
+  event
+    .split(/\r\n|\n|\r/)
+    .flatMap((line) => (line.startsWith('data:') ? [line.slice(5)] : []))
+    .join('\n')
 
 /** Whether a `finish_reason` is text; it is null in all chunks but the last. */
 function hasFinishReason(text: string): boolean {
@@ -95,14 +173,4 @@ function decode(latin1: string): string {
   } catch {
     return text
   }
-}
-
-/** Index after the last blank line, whether lines end with LF or CRLF; 0 when there is none. */
-function endOfLastEvent(bytes: Buffer): number {
-  const { length } = bytes
-  if (length > 1 && bytes[length - 1] === LF && bytes[length - 2] === LF) return length
-  for (let end = bytes.lastIndexOf(LF); end > 0; end = bytes.lastIndexOf(LF, end - 1)) {
-    if (bytes[end - 1] === LF || (bytes[end - 1] === 0x0d && bytes[end - 2] === LF)) return end + 1
-  }
-  return 0
 }

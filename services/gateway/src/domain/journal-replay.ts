@@ -69,8 +69,9 @@ function readLine(text: string, series: Map<number, UsageSeries>, isNew: boolean
     return // Torn by a full disk; the lines after it are whole.
   }
   if (Array.isArray(line)) {
-    const [number, promptTokens, completionTokens, cachedTokens, pico] = line as CallLine
-    if (isNew) series.get(number)?.add({ promptTokens, completionTokens, cachedTokens }, BigInt(pico))
+    const [number, promptTokens, completionTokens, cachedTokens, pico, estimated] = line as CallLine
+    const usage = { promptTokens, completionTokens, cachedTokens, estimated: estimated === 1 }
+    if (isNew) series.get(number)?.add(usage, BigInt(pico))
   } else {
     const announced = line as SeriesLine
     // After a full disk a series is announced again, for nobody knows which lines it took.

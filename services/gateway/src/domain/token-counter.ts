@@ -8,6 +8,9 @@ const MAX_WAITING = 16 * 1024 * 1024
 /** What OpenAI's format adds to each message, and to the whole. */
 const TOKENS_PER_MESSAGE = 3
 const TOKENS_PER_REPLY = 3
+/** OpenAI's rule: a picture in low detail, and one of 1,024 × 1,024 otherwise, for sizes are not looked up. */
+const TOKENS_PER_SMALL_PICTURE = 85
+const TOKENS_PER_PICTURE = 765
 
 /** Tokens of text, roughly, without a tokenizer. */
 export const roughCount = (text: string): number => Math.ceil(text.length / 4)
@@ -72,16 +75,29 @@ export interface Prompt {
   readonly framing: number
 }
 
+const tokensOfPicture = (image: unknown): number =>
+  typeof image === 'object' && image !== null && 'detail' in image && image.detail === 'low'
+    ? TOKENS_PER_SMALL_PICTURE
+    : TOKENS_PER_PICTURE
+
 /** Everything in a chat that a model reads as text, and the tokens that its framing adds. */
 export function promptOf(request: ChatCompletionRequest): Prompt {
   const parts: string[] = []
+  let pictures = 0
   for (const { role, content, name, tool_calls: toolCalls } of request.messages) {
     parts.push(role)
     if (typeof content === 'string') parts.push(content)
-    else for (const part of content ?? []) if ('text' in part) parts.push(String(part.text))
+    else
+      for (const part of content ?? []) {
+        if ('text' in part) parts.push(String(part.text))
+        else if ('image_url' in part) pictures += tokensOfPicture(part.image_url)
+      }
     if (name) parts.push(name)
     if (toolCalls) parts.push(JSON.stringify(toolCalls))
   }
   if (request.tools) parts.push(JSON.stringify(request.tools))
-  return { text: parts.join('\n'), framing: request.messages.length * TOKENS_PER_MESSAGE + TOKENS_PER_REPLY }
+  return {
+    text: parts.join('\n'),
+    framing: request.messages.length * TOKENS_PER_MESSAGE + TOKENS_PER_REPLY + pictures,
+  }
 }

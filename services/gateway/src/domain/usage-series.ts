@@ -9,17 +9,19 @@ export class UsageSeries {
   #prompt = 0
   #completion = 0
   #cached = 0
+  #estimated = 0
   #pico = 0n
 
   constructor(line: SeriesLine) {
     this.line = line
   }
 
-  add(usage: Omit<Usage, 'estimated'>, pico: bigint): void {
+  add(usage: Usage, pico: bigint): void {
     this.requests += 1
     this.#prompt += usage.promptTokens
     this.#completion += usage.completionTokens
     this.#cached += usage.cachedTokens
+    if (usage.estimated) this.#estimated += 1
     this.#pico += pico
   }
 
@@ -36,6 +38,7 @@ export class UsageSeries {
       promptTokens: this.#prompt,
       completionTokens: this.#completion,
       cachedTokens: this.#cached,
+      estimatedRequests: this.#estimated,
       cost: decimalOfPico(this.#pico),
       currency,
     }
@@ -43,6 +46,7 @@ export class UsageSeries {
     this.#prompt = 0
     this.#completion = 0
     this.#cached = 0
+    this.#estimated = 0
     this.#pico = 0n
     return row
   }

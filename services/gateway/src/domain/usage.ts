@@ -43,8 +43,17 @@ export function findUsage(text: string): Usage | undefined {
   }
 }
 
+/** OpenAI's usage object, as JSON text, as our figures; undefined when they cannot be right. */
+export function usageOfText(json: string): Usage | undefined {
+  try {
+    return usageOf(JSON.parse(json))
+  } catch {
+    return undefined
+  }
+}
+
 /** OpenAI's usage object as our figures; undefined when they cannot be right. */
-export function usageOf(value: unknown): Usage | undefined {
+function usageOf(value: unknown): Usage | undefined {
   const usage = value as {
     prompt_tokens?: unknown
     completion_tokens?: unknown

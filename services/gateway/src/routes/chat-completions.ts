@@ -60,6 +60,7 @@ async function createChatCompletion(
     return relay(context, request, reply, {
       answer,
       charge,
+      hidesUsage: chat.stream_options?.include_usage !== true,
       model: chat.model,
       backend: deployment.backend.name,
     })
@@ -91,9 +92,9 @@ function relay(
   context: GatewayContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  served: { answer: StreamedAnswer; charge: Charge; model: string; backend: string },
+  served: { answer: StreamedAnswer; charge: Charge; hidesUsage: boolean; model: string; backend: string },
 ): Promise<void> {
-  const { answer, charge, model, backend } = served
+  const { answer, charge, hidesUsage, model, backend } = served
   reply.hijack()
   const response = reply.raw
   reply.headers(answer.headers).header('x-accel-buffering', 'no')
@@ -103,6 +104,7 @@ function relay(
     response,
     stream: answer.stream,
     charge,
+    hidesUsage,
     requestId: request.id,
     backend,
     onFirstChunk: () => context.metrics.firstChunk(model, reply.elapsedTime),

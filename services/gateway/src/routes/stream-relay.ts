@@ -3,8 +3,8 @@ import { AppError } from '@atrium/kernel/errors'
 import { onCutOff } from '@atrium/kernel/http'
 import type { EventStream, StreamSink } from '../domain/backend.ts'
 import type { Charge } from '../domain/charge.ts'
-import { EventScanner } from '../domain/event-scanner.ts'
-import { formatError, serverStopping } from '../errors.ts'
+import { EventScanner, MAX_EVENT_BYTES } from '../domain/event-scanner.ts'
+import { backendAnswerInvalid, formatError, serverStopping } from '../errors.ts'
 import { ChunkedAnswer } from './chunked-answer.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -13,6 +13,8 @@ export interface RelayOptions {
   readonly response: ServerResponse
   readonly stream: EventStream
   readonly charge: Charge
+  /** The caller did not ask for the usage: it is read and taken out. */
+  readonly hidesUsage: boolean
   readonly requestId: string
   readonly backend: string
   readonly onFirstChunk: () => void
@@ -20,7 +22,8 @@ export interface RelayOptions {
 }
 
 /**
- * Passes a backend's events to the caller byte for byte, at the caller's pace. The event that ends the
+ * Passes a backend's events to the caller byte for byte, less usage that the caller did not ask for, at the caller's
+ * pace. The event that ends the
  * answer is held back until the call is charged.
  */
 export class StreamRelay implements StreamSink {
@@ -38,7 +41,7 @@ export class StreamRelay implements StreamSink {
 
   constructor(options: RelayOptions) {
     this.#options = options
-    this.#scanner = new EventScanner((text) => options.charge.addText(text))
+    this.#scanner = new EventScanner((text) => options.charge.addText(text), options.hidesUsage)
     this.#answer = new ChunkedAnswer(options.response, () => this.#resume())
     options.response.on('close', () => this.#onClose())
     onCutOff(options.response, () => this.#onCutOff())
@@ -52,6 +55,13 @@ export class StreamRelay implements StreamSink {
 
   data(chunk: Buffer): void {
     const events = this.#scanner.push(chunk)
+    if (this.#scanner.isTooLong && !this.#isOver) {
+      this.#options.stream.cancel()
+      this.fail(
+        backendAnswerInvalid(this.#options.backend, `has an event of more than ${MAX_EVENT_BYTES} bytes`),
+      )
+      return
+    }
     if (events.length === 0 || this.#isOver) return
     if (!this.#hasBegun) {
       this.#hasBegun = true

@@ -167,8 +167,9 @@ const usageKey = (row: UsageCost): string =>
 function mergeUsage(rows: readonly UsageCost[]): UsageCost {
   const last = rows.at(-1)
   if (last === undefined) throw new Error('a group of usage rows is never empty')
-  const sum = (field: 'requests' | 'promptTokens' | 'completionTokens' | 'cachedTokens'): number =>
-    rows.reduce((total, row) => total + row[field], 0)
+  const sum = (
+    field: 'requests' | 'promptTokens' | 'completionTokens' | 'cachedTokens' | 'estimatedRequests',
+  ): number => rows.reduce((total, row) => total + row[field], 0)
   return {
     ...last,
     cost: sumOf(rows.map((row) => row.cost)),
@@ -176,5 +177,6 @@ function mergeUsage(rows: readonly UsageCost[]): UsageCost {
     promptTokens: sum('promptTokens'),
     completionTokens: sum('completionTokens'),
     cachedTokens: sum('cachedTokens'),
+    estimatedRequests: sum('estimatedRequests'),
   }
 }

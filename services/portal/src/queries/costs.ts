@@ -49,6 +49,8 @@ export interface UsageEntry {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly cachedTokens: number
+  /** How many of the requests the gateway counted itself. */
+  readonly estimatedRequests: number
 }
 
 export const USAGE_SERVICE = 'llm-gateway'
@@ -71,8 +73,9 @@ export async function addUsage(
         ${newIds}::uuid[], ${of('spaceId')}::uuid[], ${of('day')}::date[], ${of('keyId')}::uuid[],
         ${of('keyName')}::text[], ${of('model')}::text[], ${of('currency')}::text[], ${of('cost')}::numeric[],
         ${of('requests')}::bigint[], ${of('promptTokens')}::bigint[], ${of('completionTokens')}::bigint[],
-        ${of('cachedTokens')}::bigint[]
-      ) AS u(entry_id, space_id, day, key_id, key_name, model, currency, cost, requests, prompt, completion, cached)
+        ${of('cachedTokens')}::bigint[], ${of('estimatedRequests')}::bigint[]
+      ) AS u(entry_id, space_id, day, key_id, key_name, model, currency, cost, requests, prompt, completion, cached,
+        estimated)
     ), alive AS (
       SELECT space_id FROM portal.spaces WHERE space_id IN (SELECT space_id FROM used)
       ORDER BY space_id FOR KEY SHARE
@@ -81,7 +84,8 @@ export async function addUsage(
         description, key_id, model, created_by_id, created_by_name)
       SELECT u.space_id, u.entry_id, u.day, ${USAGE_SERVICE}, u.currency, u.cost,
         jsonb_build_object('model', u.model, 'apiKeyId', u.key_id, 'requests', u.requests, 'promptTokens', u.prompt,
-          'completionTokens', u.completion, 'cachedTokens', u.cached)::text,
+          'completionTokens', u.completion, 'cachedTokens', u.cached,
+          'estimatedRequests', u.estimated)::text,
         u.model || ' by key ' || u.key_name, u.key_id, u.model, u.key_id, u.key_name
       FROM used u JOIN alive USING (space_id)
       ORDER BY u.space_id, u.day, u.key_id, u.model, u.currency
@@ -89,9 +93,10 @@ export async function addUsage(
         amount = e.amount + excluded.amount,
         description = excluded.description,
         usage_details = (e.usage_details::jsonb || (
-          SELECT jsonb_object_agg(name, (e.usage_details::jsonb ->> name)::bigint
+          SELECT jsonb_object_agg(name, coalesce((e.usage_details::jsonb ->> name)::bigint, 0)
                                       + (excluded.usage_details::jsonb ->> name)::bigint)
-            FROM unnest(ARRAY['requests', 'promptTokens', 'completionTokens', 'cachedTokens']) AS name
+            FROM unnest(ARRAY['requests', 'promptTokens', 'completionTokens', 'cachedTokens',
+                              'estimatedRequests']) AS name
         ))::text
       RETURNING space_id, day, key_id, model, currency, (xmax = 0) AS is_new
     )

@@ -8,6 +8,19 @@ import type { OpenAiConnection } from './connection.ts'
 
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT'])
 
+export interface CallLimits {
+  /** Of a whole answer. */
+  readonly maxBytes: number
+  /** What a refusal of an option speaks of that the platform added. */
+  readonly option?: RegExp
+}
+
+/** The server does not take the option that `CallLimits.option` stands for. */
+export class OptionRefused extends Error {}
+
+/** Where in an error's body the option is looked for. */
+const MOST_OF_A_REFUSAL = 65_536
+
 type Phase = 'waiting' | 'whole' | 'stream' | 'over'
 
 /**
@@ -16,7 +29,7 @@ type Phase = 'waiting' | 'whole' | 'stream' | 'over'
  */
 export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
   readonly #connection: OpenAiConnection
-  readonly #maxBytes: number
+  readonly #limits: CallLimits
   readonly #resolve: (answer: BackendAnswer) => void
   readonly #reject: (error: unknown) => void
   readonly #deadline: NodeJS.Timeout
@@ -30,15 +43,14 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
   #failure: AppError | undefined
   #abortedFor: AppError | undefined
 
-  /** @param limits.maxBytes of a whole answer */
   constructor(
     connection: OpenAiConnection,
-    limits: { cancellation: Cancellation; maxBytes: number },
+    limits: CallLimits & { cancellation: Cancellation },
     resolve: (answer: BackendAnswer) => void,
     reject: (error: unknown) => void,
   ) {
     this.#connection = connection
-    this.#maxBytes = limits.maxBytes
+    this.#limits = limits
     this.#resolve = resolve
     this.#reject = reject
     this.#deadline = setTimeout(this.#onDeadline, connection.totalTimeoutMs)
@@ -77,7 +89,7 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
       return
     }
     this.#bytes += chunk.length
-    if (this.#bytes > this.#maxBytes) {
+    if (this.#bytes > this.#limits.maxBytes) {
       this.#abort(backendAnswerInvalid(this.#connection.name, 'is too large'))
       return
     }
@@ -90,11 +102,21 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
     if (phase !== 'whole') return
     const [only, ...more] = this.#chunks
     const body = only !== undefined && more.length === 0 ? only : Buffer.concat(this.#chunks, this.#bytes)
+    if (this.#isOptionRefused(body)) {
+      this.#reject(new OptionRefused())
+      return
+    }
     try {
       this.#resolve(answerOf(this.#connection, this.#status, this.#headers, body))
     } catch (error) {
       this.#reject(error)
     }
+  }
+
+  #isOptionRefused(body: Buffer): boolean {
+    const { option } = this.#limits
+    if (option === undefined || (this.#status !== 400 && this.#status !== 422)) return false
+    return option.test(body.toString('latin1', 0, MOST_OF_A_REFUSAL))
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

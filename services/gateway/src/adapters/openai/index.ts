@@ -1,4 +1,5 @@
 import type { Backend } from '../../domain/backend.ts'
+import { bodyOf, createChatCompletions } from './chat-completions.ts'
 import { connect, type OpenAiOptions } from './connection.ts'
 import { passOn } from './pass-on.ts'
 
@@ -6,8 +7,6 @@ export type { OpenAiOptions } from './connection.ts'
 export { createLocalSearch } from './local-servers.ts'
 export { type ListedModel, listModels } from './models.ts'
 
-/** Larger answers are none: without a limit one backend could fill the memory. */
-const MAX_CHAT_BYTES = 64 * 1024 * 1024
 /** 2,048 vectors of 3,072 numbers are 150 MiB of text. */
 const MAX_EMBEDDINGS_BYTES = 256 * 1024 * 1024
 
@@ -19,8 +18,12 @@ export function createOpenAiBackend(options: OpenAiOptions): Backend {
     name: options.name,
     summary: `${options.name}: ${host}${options.apiKey === undefined ? ' (without a key)' : ''}`,
     isSandbox: false,
-    chatCompletions: (call) => passOn(connection, '/chat/completions', call, MAX_CHAT_BYTES),
-    embeddings: (call) => passOn(connection, '/embeddings', call, MAX_EMBEDDINGS_BYTES),
+    chatCompletions: createChatCompletions(connection),
+    embeddings: (call) =>
+      passOn(connection, '/embeddings', bodyOf(call), {
+        cancellation: call.cancellation,
+        maxBytes: MAX_EMBEDDINGS_BYTES,
+      }),
     close: () => connection.close(),
   }
 }

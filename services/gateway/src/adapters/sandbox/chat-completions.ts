@@ -24,7 +24,7 @@ export async function chatCompletions({ raw, request }: ChatCall): Promise<Backe
     model: request.model,
   }
   if (request.stream === true) {
-    const events = eventsOf(choices, head, request.stream_options?.include_usage === true ? usage : undefined)
+    const events = eventsOf(choices, head, usage)
     return {
       kind: 'stream',
       headers: { 'content-type': 'text/event-stream; charset=utf-8' },
@@ -73,10 +73,10 @@ function lastUserText({ messages }: ChatCompletionRequest): string {
 function* eventsOf(
   choices: readonly Choice[],
   head: { id: string; created: number; model: string },
-  usage: object | undefined,
+  usage: object,
 ): Generator<string> {
   const chunk = (fields: object): string =>
-    `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', ...fields, ...(usage === undefined || 'usage' in fields ? {} : { usage: null }) })}\n\n`
+    `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', usage: null, ...fields })}\n\n`
   const delta = (index: number, content: object, finishReason: string | null = null): string =>
     chunk({ choices: [{ index, delta: content, logprobs: null, finish_reason: finishReason }] })
   for (const [index, { pieces, finishReason }] of choices.entries()) {
@@ -84,6 +84,6 @@ function* eventsOf(
     for (const content of pieces) yield delta(index, { content })
     yield delta(index, {}, finishReason)
   }
-  if (usage !== undefined) yield chunk({ choices: [], usage })
+  yield chunk({ choices: [], usage })
   yield 'data: [DONE]\n\n'
 }
