@@ -1,4 +1,4 @@
-import { startTestPlatform, type TestPlatform } from '@atrium/testing'
+import { startTestPlatform, type TestPlatform, type TestSpace } from '@atrium/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Pipelines, pipelinesIn, task } from './pipelines.ts'
 import { ScriptedEngine } from './scripted-engine.ts'
@@ -6,12 +6,12 @@ import { ScriptedEngine } from './scripted-engine.ts'
 const engine = new ScriptedEngine()
 /** Serves, and fires nothing. */
 let platform: TestPlatform
+let space: TestSpace
 let pipelines: Pipelines
 
 beforeAll(async () => {
   platform = await startTestPlatform({ engine })
-  const space = await platform.space()
-
+  space = await platform.space()
   pipelines = pipelinesIn(platform, space)
 })
 afterAll(() => platform.close())
@@ -92,6 +92,48 @@ describe('several processes', () => {
     expect([await runsOf(refused), await runsOf(good)]).toEqual([[], [expect.anything()]])
   })
 
+  it('tell owners of a space that a schedule is refused, once for each reason', async () => {
+    const workflow = await due('0 0 1 1 *', 1000)
+    const stage = 'DELETE FROM workflows.stage_assignments WHERE workflow_id = $1'
+    await platform.pool.query(stage, [workflow])
+    const refusals = async () => {
+      const path = `/portal/v1/spaces/${space.spaceId}/audit?operation=runSchedule&limit=1000`
+      const { body } = await platform.call('GET', path, { token: space.ownerToken })
+      const entries = body.data as { resourceType: string; after: Record<string, unknown> }[]
+      return entries.filter(
+        ({ resourceType, after }) => resourceType !== 'run' && after.workflowId === workflow,
+      )
+    }
+    const tick = async (agoMs: number): Promise<void> => {
+      await platform.pool.query(
+        `UPDATE workflows.triggers SET next_at = now() - make_interval(secs => $1) WHERE workflow_id = $2`,
+        [agoMs / 1000, workflow],
+      )
+      await taken(workflow)
+    }
+    await using _worker = await worker()
+    await taken(workflow)
+    const once = [
+      expect.objectContaining({
+        actor: { kind: 'system', id: 'system', name: 'system' },
+        resourceType: 'workflow_trigger',
+        resourceId: 'tick',
+        before: null,
+        after: { workflowId: workflow, stage: 'test', refused: expect.stringMatching(/test.*version/) },
+      }),
+    ]
+    expect(await refusals()).toEqual(once)
+    await tick(1000)
+    expect(await refusals()).toEqual(once)
+    // It goes well again, and is refused again: that is news.
+    await pipelines.assign(workflow, 'test', 'v1', 'stage-values')
+    await tick(1000)
+    expect(await runsOf(workflow)).toHaveLength(1)
+    await platform.pool.query(stage, [workflow])
+    await tick(1000)
+    expect(await refusals()).toEqual([...once, ...once])
+  })
+
   it('fire nothing that is disabled or deleted, or of a space that is closed', async () => {
     const disabled = await due('* * * * *', 1000)
     const config = { schedule: '* * * * *' }
@@ -101,8 +143,8 @@ describe('several processes', () => {
       enabled: false,
       config,
     })
-    const space = await platform.space()
-    const own = pipelinesIn(platform, space)
+    const other = await platform.space()
+    const own = pipelinesIn(platform, other)
     const closed = await own.workflow([task('only')], { KEY: 'v' })
     await own.put(`/${closed}/triggers/tick`, {
       type: 'schedule',
@@ -114,7 +156,7 @@ describe('several processes', () => {
       closed,
     ])
     const token = platform.superuser.token
-    await platform.call('DELETE', `/portal/v1/spaces/${space.spaceId}`, { token })
+    await platform.call('DELETE', `/portal/v1/spaces/${other.spaceId}`, { token })
     await using _worker = await worker()
     await taken(closed)
     expect(await runsOf(disabled)).toEqual([])

@@ -82,6 +82,7 @@ export interface TriggersTable extends Timestamps {
   timezone: Generated<string>
   secret_hash: Buffer | null
   next_at: Date | null
+  refusal: Generated<string | null>
   row_version: Generated<number>
 }
 

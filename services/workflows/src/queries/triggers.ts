@@ -157,6 +157,21 @@ export async function setNextTick(
     .execute()
 }
 
+/** Notes why the tick at hand made no run; null: it made one. The caller holds the row. */
+export async function setRefusal(
+  trx: WorkflowsDb,
+  { space_id, workflow_id, trigger_id }: Pick<TriggerRow, 'space_id' | 'workflow_id' | 'trigger_id'>,
+  refusal: string | null,
+): Promise<void> {
+  await trx
+    .updateTable('workflows.triggers')
+    .set({ refusal })
+    .where('space_id', '=', space_id)
+    .where('workflow_id', '=', workflow_id)
+    .where('trigger_id', '=', trigger_id)
+    .execute()
+}
+
 /** Whether a stage has both a version and a configuration assigned. */
 export async function isStageReady(
   db: WorkflowsDb,

@@ -2,11 +2,13 @@ import { systemAct } from '@atrium/access'
 import { AppError, isUnavailable } from '@atrium/kernel/errors'
 import type { WorkflowsContext } from '../../context.ts'
 import type { WorkflowsDb } from '../../queries/tables.ts'
-import { type DueTrigger, lockDueTrigger, setNextTick } from '../../queries/triggers.ts'
+import { type DueTrigger, lockDueTrigger, setNextTick, setRefusal } from '../../queries/triggers.ts'
 import { type MadeRun, makeRun } from '../runs/create-run.ts'
 import { dueTick } from './cron.ts'
 
 type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'engine' | 'keeper' | 'env' | 'log' | 'spaces'>
+
+const ACT = systemAct('runSchedule')
 
 /** Ticks that nobody took are made up for when they are no older. */
 const GRACE_MS = 5 * 60_000
@@ -20,17 +22,32 @@ const pathOf = ({ space_id: spaceId, workflow_id: workflowId, trigger_id: trigge
 const tickOf = ({ schedule, timezone, next_at, now }: DueTrigger) =>
   dueTick({ cron: schedule ?? '', timezone }, next_at ?? now, now, GRACE_MS)
 
-/** @returns undefined when the tick makes no run, for a reason that the log tells */
+/** Owners read in the audit log why a schedule makes no runs: once for each reason, not every minute. */
+async function tellRefusal(ctx: Ctx, trx: WorkflowsDb, trigger: DueTrigger, reason: string): Promise<void> {
+  if (trigger.refusal === reason) return
+  await setRefusal(trx, trigger, reason)
+  await ctx.audit.record(trx, ACT, {
+    spaceId: trigger.space_id,
+    resourceType: 'workflow_trigger',
+    resourceId: trigger.trigger_id,
+    after: { workflowId: trigger.workflow_id, stage: trigger.stage, refused: reason },
+  })
+}
+
+/** @returns undefined when the tick makes no run, for a reason that the logs tell */
 async function runOf(ctx: Ctx, trx: WorkflowsDb, trigger: DueTrigger): Promise<MadeRun | undefined> {
   if (!(await ctx.spaces.isOpen(trigger.space_id))) return undefined
-  const by = { act: systemAct('runSchedule'), createdBy: `trigger:${trigger.trigger_id}` }
+  const by = { act: ACT, createdBy: `trigger:${trigger.trigger_id}` }
   try {
-    return await makeRun(ctx, trx, { ...pathOf(trigger), stage: trigger.stage }, by)
+    const run = await makeRun(ctx, trx, { ...pathOf(trigger), stage: trigger.stage }, by)
+    if (trigger.refusal !== null) await setRefusal(trx, trigger, null)
+    return run
   } catch (error) {
     // What `makeRun` refuses it refuses before it writes, so the transaction is good for the next tick.
     if (!(error instanceof AppError) || error.code === 'unavailable') throw error
     const reason = error.message.slice(0, 1000)
     ctx.log.warn({ ...pathOf(trigger), reason }, 'a schedule was due and its run was refused')
+    await tellRefusal(ctx, trx, trigger, reason)
     return undefined
   }
 }
