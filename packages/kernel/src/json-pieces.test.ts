@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { parseJson } from './json.ts'
 import { parseJsonInPieces } from './json-pieces.ts'
 
-const inPieces = (text: string): Promise<unknown> => parseJsonInPieces(Buffer.from(text), () => undefined)
+const inPieces = (text: string, isLenient = false): Promise<unknown> =>
+  parseJsonInPieces(Buffer.from(text), () => undefined, { isLenient })
 
 const LONG = 'ä"\\,[]{}€𝄞'.repeat(20_000)
 const numbers = Array.from({ length: 100_000 }, (_, n) => n)
@@ -15,7 +16,7 @@ describe('JSON in pieces', () => {
     ['many texts in an object', { model: 'm', input: texts, user: 'u' }],
     ['lists of lists', { model: 'm', input: [numbers, [1], numbers], last: true }],
     ['deep ones', { a: { b: { c: { d: { e: numbers } } } }, f: texts }],
-    ['long texts and keys', { [LONG.slice(0, 1000)]: LONG, list: [LONG, 'x', LONG], '': 0 }],
+    ['long texts and keys', { [LONG.slice(0, 990)]: LONG, list: [LONG, 'x', LONG], '': 0 }],
     ['many keys', Object.fromEntries(numbers.map((n) => [`k${n}`, { n }]))],
     ['keys that come twice', { constructor: texts, b: { constructor: 1 } }],
   ])('is the same as at once: %s', async (_name, value) => {
@@ -55,10 +56,26 @@ describe('JSON in pieces', () => {
     await expect(inPieces(text)).rejects.toMatchObject({ status: 400, code: 'invalid_json' })
   })
 
-  it('drops keys that set prototypes, wherever they stand', async () => {
+  it.each([
+    ['a key that sets a prototype', `{"__proto__":${many}}`],
+    ['one within', `{"a":${many},"b":{"__proto__":1}}`],
+    ['a constructor', `{"constructor":{"prototype":${many}}}`],
+    ['half of a pair', `{"a":${many},"b":"\\ud800"}`],
+    ['half of a pair in a key', `{"a":${many},"\\ud800":${many}}`],
+  ])('refuses %s, unless it is to be lenient', async (_name, text) => {
+    await expect(inPieces(text)).rejects.toMatchObject({ code: 'invalid_input', field: 'body' })
+    expect(await inPieces(text, true)).toEqual(parseJson(Buffer.from(text), { isLenient: true }))
+  })
+
+  it('refuses bytes that are no UTF-8', async () => {
+    const body = Buffer.concat([Buffer.from(`{"a":${many},"b":"`), Buffer.from([0xff]), Buffer.from('"}')])
+    await expect(parseJsonInPieces(body, () => undefined)).rejects.toMatchObject({ code: 'invalid_json' })
+  })
+
+  it('drops keys that set prototypes where it is lenient, wherever they stand', async () => {
     const text = `{"__proto__":${many},"a":{"__proto__":{"x":1}},"constructor":{"prototype":${many}},"b":{"constructor":{"prototype":1}},"big":${many}}`
-    const value = await inPieces(text)
-    expect(value).toEqual(parseJson(Buffer.from(text)))
+    const value = await inPieces(text, true)
+    expect(value).toEqual(parseJson(Buffer.from(text), { isLenient: true }))
     expect(Object.keys(value as object)).toEqual(['a', 'b', 'big'])
   })
 

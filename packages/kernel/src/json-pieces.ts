@@ -1,5 +1,5 @@
 import { AppError, invalidInput } from './errors.ts'
-import { JSON_DEPTH, parseJson } from './json.ts'
+import { invalidJson as invalid, JSON_DEPTH, type JsonRules, parseJson } from './json.ts'
 
 /** Parsed at once in well under a millisecond. */
 const PIECE_BYTES = 131_072
@@ -38,21 +38,23 @@ function trimmed(body: Buffer, { start, end }: Span): Span {
   return { start: from, end: to }
 }
 
-const invalid = (reason: string): AppError =>
-  new AppError(400, 'invalid_json', `The body is not valid JSON: ${reason}`, { field: 'body' })
-
 /**
  * Parses a body of many megabytes as `parseJson` does, with a pause after each piece of it. One text in it that is as
  * long is a piece.
  * @param pause undefined: go on at once
  * @throws AppError 400 as `parseJson`
  */
-export const parseJsonInPieces = (body: Buffer, pause: Pause): Promise<unknown> =>
-  parseValue({ body, pause }, trimmed(body, { start: 0, end: body.length }), 0)
+export const parseJsonInPieces = (
+  body: Buffer,
+  pause: Pause,
+  { isLenient = false }: Pick<JsonRules, 'isLenient'> = {},
+): Promise<unknown> =>
+  parseValue({ body, pause, isLenient }, trimmed(body, { start: 0, end: body.length }), 0)
 
 interface Source {
   readonly body: Buffer
   readonly pause: Pause
+  readonly isLenient: boolean
 }
 
 type Container = unknown[] | Record<string, unknown>
@@ -62,7 +64,7 @@ async function parseValue(source: Source, span: Span, level: number): Promise<un
   const closing = CLOSING.get(body[span.start])
   if (closing === undefined || span.end - span.start <= PIECE_BYTES || level === LEVELS) {
     await source.pause()
-    return parsePiece(body.subarray(span.start, span.end), level)
+    return parsePiece(source, body.subarray(span.start, span.end), level)
   }
   if (body[span.end - 1] !== closing) throw invalid('a list or an object is not closed')
   const value: Container = closing === CLOSE_ARRAY ? [] : {}
@@ -71,20 +73,20 @@ async function parseValue(source: Source, span: Span, level: number): Promise<un
     groups += 1
     if (members.start === members.end && groups > 1) throw invalid('a value is missing')
     if (isOne) await addMember(source, value, members, level)
-    else addGroup(body, value, members, level)
+    else addGroup(source, value, members, level)
     await source.pause()
   }
   return value
 }
 
-function addGroup(body: Buffer, value: Container, { start, end }: Span, level: number): void {
+function addGroup(source: Source, value: Container, { start, end }: Span, level: number): void {
   const isArray = Array.isArray(value)
   const piece = Buffer.concat([
     isArray ? ARRAY.open : OBJECT.open,
-    body.subarray(start, end),
+    source.body.subarray(start, end),
     isArray ? ARRAY.close : OBJECT.close,
   ])
-  const members = parsePiece(piece, level)
+  const members = parsePiece(source, piece, level)
   if (isArray) for (const member of members as unknown[]) value.push(member)
   else Object.assign(value, members)
 }
@@ -99,7 +101,7 @@ async function addMember(source: Source, value: Container, span: Span, level: nu
   const colon = endOfKey(body, span)
   // With a small value in the place of the large one, for the key may be one that is dropped.
   const key = Buffer.concat([OBJECT.open, body.subarray(span.start, colon), Buffer.from(':0'), OBJECT.close])
-  const [name] = Object.keys(parsePiece(key, level) as object)
+  const [name] = Object.keys(parsePiece(source, key, level) as object)
   const member = await parseValue(source, trimmed(body, { start: colon + 1, end: span.end }), level + 1)
   if (name === undefined) return
   const isPrototype =
@@ -107,6 +109,7 @@ async function addMember(source: Source, value: Container, span: Span, level: nu
     typeof member === 'object' &&
     member !== null &&
     Object.hasOwn(member, 'prototype')
+  if (isPrototype && !source.isLenient) throw invalidInput('body', 'must not set a prototype')
   if (!isPrototype) value[name] = member
 }
 
@@ -128,13 +131,13 @@ function endOfKey(body: Buffer, { start, end }: Span): number {
 const ARRAY = { open: Buffer.from('['), close: Buffer.from(']') }
 const OBJECT = { open: Buffer.from('{'), close: Buffer.from('}') }
 
-function parsePiece(piece: Buffer, level: number): unknown {
+function parsePiece({ isLenient }: Source, piece: Buffer, level: number): unknown {
   try {
-    return parseJson(piece, { depth: JSON_DEPTH - level })
+    return parseJson(piece, { depth: JSON_DEPTH - level, isLenient })
   } catch (error) {
     // The path would be that in the piece.
     if (error instanceof AppError && error.code === 'invalid_input') {
-      throw invalidInput('body', 'must not contain the NUL character (U+0000)')
+      throw invalidInput('body', error.message.slice(`${error.field} `.length))
     }
     throw error
   }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import secureJson from 'secure-json-parse'
 import { AppError, invalidInput } from './errors.ts'
 
@@ -20,51 +21,87 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return false
 }
 
-/** Whether a body has a key that sets a prototype, or escapes that could hide one: a look that costs next to nothing. */
-const maySetPrototypes = (body: Buffer): boolean =>
+/**
+ * Whether a body has a key that sets a prototype, or escapes, which could hide one and are the only way to write NUL and
+ * halves of pairs: a look that costs next to nothing.
+ */
+const isSuspicious = (body: Buffer): boolean =>
   body.includes('__proto__') || body.includes('constructor') || body.includes('\\u')
 
 /** Deepest nesting of a body. */
 export const JSON_DEPTH = 64
 
-/** Path of the first string (or key) that holds U+0000, which PostgreSQL's text cannot store. */
-function findNul(value: unknown, path: string): string | undefined {
-  if (typeof value === 'string') return value.includes('\0') ? path : undefined
+/** How a body is read. */
+export interface JsonRules {
+  /** Deepest nesting allowed (JSON_DEPTH). */
+  readonly depth?: number
+  /** Keeps halves of surrogate pairs, and drops keys that set prototypes; both are refused otherwise. */
+  readonly isLenient?: boolean
+}
+
+const NUL = 'must not contain the NUL character (U+0000)'
+const HALF = 'must not contain half of a surrogate pair (U+D800 to U+DFFF), which is no character'
+const PROTOTYPE = 'is a name that is kept for prototypes'
+
+/** Why a text cannot be stored, undefined when it can: PostgreSQL's text holds no U+0000, and UTF-8 no half pairs. */
+function faultOfText(text: string, isLenient: boolean): string | undefined {
+  if (text.includes('\0')) return NUL
+  return isLenient || text.isWellFormed() ? undefined : HALF
+}
+
+const setsPrototype = (key: string, value: unknown): boolean =>
+  key === '__proto__' ||
+  (key === 'constructor' && typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype'))
+
+/** Where the first text or key stands that is refused, and why. */
+function findFault(value: unknown, path: string, isLenient: boolean): readonly [string, string] | undefined {
+  if (typeof value === 'string') {
+    const reason = faultOfText(value, isLenient)
+    return reason === undefined ? undefined : [path, reason]
+  }
   if (typeof value !== 'object' || value === null) return undefined
+  const isList = Array.isArray(value)
   for (const [key, item] of Object.entries(value)) {
-    const at = Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`
-    if (key.includes('\0')) return `${path}: a key`
-    const found = findNul(item, at)
+    const reason = isList ? undefined : faultOfText(key, isLenient)
+    if (reason !== undefined) return [`${path}: a key`, reason]
+    const at = isList ? `${path}[${key}]` : `${path}.${key}`
+    if (!isLenient && !isList && setsPrototype(key, item)) return [at, PROTOTYPE]
+    const found = findFault(item, at, isLenient)
     if (found !== undefined) return found
   }
   return undefined
 }
 
-/**
- * Parses a request body. `__proto__` and `constructor.prototype` keys are dropped.
- * @param limits.depth deepest nesting allowed (JSON_DEPTH)
- * @throws AppError 400 when it is not JSON, nests too deep, or holds a NUL character
- */
-export function parseJson(body: Buffer, limits: { depth?: number } = {}): unknown {
-  const limit = limits.depth ?? JSON_DEPTH
-  let value: unknown
+function parseText(body: Buffer, isLenient: boolean): unknown {
+  if (!isUtf8(body)) throw invalidJson('it is no UTF-8')
+  const text = body.toString('utf8')
   try {
-    const text = body.toString('utf8')
-    value = maySetPrototypes(body)
+    return isLenient && isSuspicious(body)
       ? secureJson.parse(text, null, { protoAction: 'remove', constructorAction: 'remove' })
       : JSON.parse(text)
   } catch (cause) {
-    throw new AppError(400, 'invalid_json', `The body is not valid JSON: ${(cause as Error).message}`, {
-      field: 'body',
-    })
+    throw invalidJson((cause as Error).message)
   }
+}
+
+/** 400 */
+export const invalidJson = (reason: string): AppError =>
+  new AppError(400, 'invalid_json', `The body is not valid JSON: ${reason}`, { field: 'body' })
+
+/**
+ * Parses a request body.
+ * @throws AppError 400 when it is not JSON, nests too deep, or holds a NUL character, half of a surrogate pair, or a key
+ *   that sets a prototype: `__proto__`, and `constructor` of something with a `prototype`
+ */
+export function parseJson(body: Buffer, { depth = JSON_DEPTH, isLenient = false }: JsonRules = {}): unknown {
+  const value = parseText(body, isLenient)
   // Every level takes at least one byte, so short bodies need no look.
-  if (body.length > limit && isDeeperThan(value, limit)) {
-    throw new AppError(400, 'json_too_deep', `The body nests deeper than ${limit} levels`, { field: 'body' })
+  if (body.length > depth && isDeeperThan(value, depth)) {
+    throw new AppError(400, 'json_too_deep', `The body nests deeper than ${depth} levels`, { field: 'body' })
   }
-  if (body.includes('\\u0000')) {
-    const at = findNul(value, 'body')
-    if (at !== undefined) throw invalidInput(at, 'must not contain the NUL character (U+0000)')
+  if (isLenient ? body.includes('\\u0000') : isSuspicious(body)) {
+    const fault = findFault(value, 'body', isLenient)
+    if (fault !== undefined) throw invalidInput(...fault)
   }
   return value
 }

@@ -80,16 +80,23 @@ function parseInTurn(request: FastifyRequest, body: Buffer, read: ReadBytes): Pr
   return parseAtPace(body.length, parse, work)
 }
 
-/** Reads JSON, and frees the bytes of a large body; a huge one piece by piece. */
-export const readJson: ReadBytes = (body, pause) => {
-  if (body.length <= LARGE_BYTES) return parseJson(body)
-  if (body.length > HUGE_BYTES) return parseJsonInPieces(body, pause).finally(() => release(body))
-  try {
-    return parseJson(body)
-  } finally {
-    release(body)
+const reader =
+  (rules: { readonly isLenient: boolean }): ReadBytes =>
+  (body, pause) => {
+    if (body.length <= LARGE_BYTES) return parseJson(body, rules)
+    if (body.length > HUGE_BYTES) return parseJsonInPieces(body, pause, rules).finally(() => release(body))
+    try {
+      return parseJson(body, rules)
+    } finally {
+      release(body)
+    }
   }
-}
+
+/** Reads JSON, and frees the bytes of a large body; a huge one piece by piece. */
+export const readJson: ReadBytes = reader({ isLenient: false })
+
+/** The same for texts of others, that may be cut off within a character: see `JsonRules`. */
+export const readLenientJson: ReadBytes = reader({ isLenient: true })
 
 /** The bytes of a small body, or of one that does not say how long it is. */
 function collect(

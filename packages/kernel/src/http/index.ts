@@ -1,4 +1,4 @@
-export { type BodyMemory, readBody, readJsonBodies, streamJsonBodies } from './bodies.ts'
+export { type BodyMemory, readBody, readJsonBodies, readLenientJson, streamJsonBodies } from './bodies.ts'
 export { faultsOfValue } from './compilers.ts'
 export {
   BLANKS,

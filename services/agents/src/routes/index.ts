@@ -1,5 +1,5 @@
 import { createGuard, type GuardDeps, type RateLimits } from '@atrium/access'
-import type { ServiceScope } from '@atrium/kernel/http'
+import { readJsonBodies, readLenientJson, type ServiceScope } from '@atrium/kernel/http'
 import { isUuid } from '@atrium/kernel/ids'
 import { agentsAccess } from '../access.ts'
 import type { AgentsContext } from '../context.ts'
@@ -30,6 +30,8 @@ export async function agentsRoutes(
   const guard = createGuard(agentsAccess, access, limits)
   // The database takes UUIDs in any case; names of files and of what is cached are text.
   scope.addHook('onRequest', async ({ params }) => lowerIds(params as Record<string, string>))
+  // Texts are often cut off within a character: what is left of it is stored as U+FFFD.
+  readJsonBodies(scope, readLenientJson)
   modelRoutes(scope, ctx, guard)
   agentRoutes(scope, ctx, guard)
   threadRoutes(scope, ctx, guard)

@@ -88,13 +88,16 @@ function answerOf(batch: EmbeddingBatch, { vectorStoreId, shownCreatedAt }: Enco
   )
 }
 
+/** Chunks are often cut off within a character. */
+const RULES = { isLenient: true }
+
 function readBody(bytes: Buffer, dimension: number): EmbeddingBatch {
   const split = splitBody(bytes, dimension, MAX_BATCH)
-  const rest = split === undefined ? undefined : parseJson(split.rest)
+  const rest = split === undefined ? undefined : parseJson(split.rest, RULES)
   // A second key of that name, which counts, is still there.
   const isAlone =
     typeof rest === 'object' && rest !== null && 'embeddings' in rest && rest.embeddings === null
-  return isAlone ? readBatch(rest, dimension, split?.vectors) : readBatch(parseJson(bytes), dimension)
+  return isAlone ? readBatch(rest, dimension, split?.vectors) : readBatch(parseJson(bytes, RULES), dimension)
 }
 
 /** Reads and checks a body and makes rows of it. @throws AppError 400 */
