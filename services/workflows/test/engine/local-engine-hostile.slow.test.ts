@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { EngineRun, EngineTaskState, TaskRef } from '../../src/ports.ts'
@@ -123,3 +124,22 @@ it('keeps plain files as artifacts, and no links, pipes or sockets', async () =>
   expect(log).toContain('The artifact link is not kept: it is a symbolic link')
   expect(log).toContain('The artifact pipe is not kept: it is not a plain file')
 })
+
+it.each([
+  ['the workspace', 'cd .'],
+  ['the artifacts', 'cd "$ATRIUM_ARTIFACTS"'],
+])(
+  'removes folders deeper than any path in %s, at the end of the run and of a failed one when it is deleted',
+  async (_where, go) => {
+    const name = 'd'.repeat(100)
+    const dig = `${go}; perl -e 'for (1 .. 1000) { mkdir "${name}"; chdir "${name}" } open F, ">", "bottom"; print F "x" x 1e6'`
+    const good = await run(dig)
+    expect(good.status).toBe('Succeeded')
+    await expect.poll(() => existsSync(subject.folderOfRun(good.run)), { timeout: 20_000 }).toBe(false)
+    const bad = await run(`${dig}; exit 1`)
+    expect(bad.status).toBe('Failed')
+    expect(existsSync(subject.folderOfRun(bad.run))).toBe(true)
+    await subject.engine.remove(bad.run)
+    expect(existsSync(subject.folderOfRun(bad.run))).toBe(false)
+  },
+)

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { lstat, mkdir, opendir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, opendir, readFile, realpath, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { isUuid } from '@atrium/kernel/ids'
 import type { RunRef } from '../../ports.ts'
+import { removeTree } from './remove-tree.ts'
 
 /** Folders of one task that runs. */
 export interface TaskFolders {
@@ -74,7 +75,7 @@ export class Folders {
     }
     const { workspace, cache, temporary, home, artifacts, metrics } = folders
     // A few calls that touch no data: synchronous, they take a tenth of the time.
-    if (existsSync(own)) await rm(own, { recursive: true, force: true })
+    if (existsSync(own)) await removeTree(own)
     mkdirSync(own, { recursive: true })
     for (const folder of [workspace, cache, temporary, home, artifacts]) {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -86,10 +87,10 @@ export class Folders {
   }
 
   /** Removes what is one task's own. */
-  removeOwn = (folders: TaskFolders): Promise<void> => rm(folders.own, { recursive: true, force: true })
+  removeOwn = (folders: TaskFolders): Promise<void> => removeTree(folders.own)
 
   removeRun(ref: Pick<RunRef, 'spaceId' | 'runId'>): Promise<void> {
-    return rm(this.ofRun(ref), { recursive: true, force: true })
+    return removeTree(this.ofRun(ref))
   }
 
   /** Runs that have a folder; reads no more of the disk than is asked for. */
@@ -100,7 +101,7 @@ export class Folders {
   }
 
   removeSpace(spaceId: string): Promise<void> {
-    return rm(this.ofSpace(spaceId), { recursive: true, force: true })
+    return removeTree(this.ofSpace(spaceId))
   }
 }
 

@@ -27,7 +27,12 @@ export class Leftovers {
     const found = await this.#next()
     if (found.length === 0) return
     const needed = new Set((await this.#areNeeded(found)).map(({ runId }) => runId))
-    for (const run of found) if (!needed.has(run.runId)) await this.#folders.removeRun(run)
+    const gone = found.filter(({ runId }) => !needed.has(runId))
+    const errors: unknown[] = []
+    for (const run of gone) {
+      await this.#folders.removeRun(run).catch((error: unknown) => void errors.push(error))
+    }
+    if (errors.length > 0) throw new AggregateError(errors, `${errors.length} folders of runs stay`)
   }
 
   async close(): Promise<void> {
