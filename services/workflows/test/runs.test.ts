@@ -128,6 +128,29 @@ describe('cancelling', () => {
     expect((await cancel(workflow, runId)).status).toBe(200)
     await pipelines.inStatus(workflow, runId, 'Cancelled')
   })
+
+  it('of many runs holds up no other run, of this space or another, and no look at one', async () => {
+    const workflow = await pipelines.workflow()
+    const runs = await Promise.all(Array.from({ length: 20 }, () => submitted(engine, pipelines, workflow)))
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    engine.held = held
+    try {
+      for (const runId of runs) expect((await cancel(workflow, runId)).body.status).toBe('Cancelling')
+      const others = pipelinesIn(platform, other)
+      for (const space of [pipelines, others]) {
+        const another = await space.workflow()
+        const runId = await submitted(engine, space, another)
+        engine.start(runId)
+        await space.inStatus(another, runId, 'Running')
+      }
+      const shown = await pipelines.call('GET', `/${workflow}/runs/${runs[19]}`)
+      expect([shown.status, shown.body.status]).toEqual([200, 'Cancelling'])
+    } finally {
+      engine.held = undefined
+      release()
+    }
+    for (const runId of runs) await pipelines.inStatus(workflow, runId, 'Cancelled')
+  })
 })
 
 describe('a retry', () => {

@@ -30,6 +30,8 @@ export class ScriptedEngine implements WorkflowEngine {
   refuses = ''
   /** Runs end as soon as they are cancelled; else the test ends them. */
   obeys = true
+  /** It answers no cancel before this. */
+  held: Promise<void> | undefined
   /** Whether it tells of changes. */
   tells = true
   readonly #runs = new Map<string, Known>()
@@ -65,6 +67,7 @@ export class ScriptedEngine implements WorkflowEngine {
   async cancel(ref: RunRef): Promise<void> {
     if (this.fault !== undefined) throw this.fault
     this.cancelled.push(ref)
+    await this.held
     const known = this.#runs.get(ref.runId)
     if (known === undefined || known.isEnded || !this.obeys) return
     this.endCancelled(ref.runId)

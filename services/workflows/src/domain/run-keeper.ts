@@ -1,5 +1,5 @@
+import { FairSemaphore } from '@atrium/kernel/fair-semaphore'
 import type { Logger } from '@atrium/kernel/log'
-import { Semaphore } from '@atrium/kernel/semaphore'
 import type { EngineRun, EngineRunState, WorkflowEngine } from '../ports.ts'
 import {
   markSubmitted,
@@ -12,6 +12,7 @@ import {
 import { type RunRow, selectRunById } from '../queries/runs.ts'
 import type { WorkflowsDb } from '../queries/tables.ts'
 import { changeBy, isEnded } from './run-states.ts'
+import { RunLane } from './runs/run-lane.ts'
 
 export interface RunKeeperDeps {
   readonly db: WorkflowsDb
@@ -22,8 +23,12 @@ export interface RunKeeperDeps {
 
 /** Changes that an engine tells of within so many milliseconds are looked at together. */
 const SETTLE_MS = 25
-/** Runs looked at, or handed over, at once by this process. */
+/** Runs handed over at once by this process; as many are looked at for a request, and for what the engine told. */
 const AT_ONCE = 4
+/** Runs that the engine is told to end, or to forget. */
+const ENDED_AT_ONCE = 2
+/** Runs of a space that wait to be handed over; what is more is left to the sweep. */
+const MOST_WAITING = 1000
 /** Others that changed a run meanwhile: after so many the next look will do. */
 const TRIES = 5
 /** What a process that died may have left unsubmitted for so long is submitted by another. */
@@ -35,13 +40,16 @@ const LOST = 'The engine does not know this run any more'
 /**
  * Keeps what is on record of runs and what the engine knows of them the same. Runs are recorded first, handed over
  * second, and observed from then on; every step may be repeated, so whatever a crash broke off is done by the next
- * sweep.
+ * sweep. Each kind of work has a lane of its own, in which spaces take turns: the end of a thousand runs holds up the
+ * begin of none.
  */
 export class RunKeeper {
   readonly #deps: RunKeeperDeps
-  readonly #slots = new Semaphore(AT_ONCE)
-  /** Runs that are being looked at, and whether they are to be looked at again. */
-  readonly #looks = new Map<string, { again: boolean; done: Promise<void> }>()
+  readonly #submissions = new FairSemaphore(AT_ONCE)
+  readonly #removals = new FairSemaphore(ENDED_AT_ONCE)
+  readonly #asked = new RunLane(AT_ONCE, (spaceId, runId) => this.#reconcile(spaceId, runId))
+  readonly #told = new RunLane(AT_ONCE, (spaceId, runId) => this.#reconcile(spaceId, runId))
+  readonly #cancels = new RunLane(ENDED_AT_ONCE, (spaceId, runId) => this.#cancel(spaceId, runId))
   readonly #waiting = new Map<string, NodeJS.Timeout>()
   readonly #underWay = new Set<Promise<void>>()
   #after: RunKey | undefined
@@ -54,45 +62,30 @@ export class RunKeeper {
 
   /** Hands a new run over, in the background. */
   begin(run: Omit<EngineRun, 'attempt' | 'finished'>): void {
-    this.#inBackground(run, () => this.#submit({ ...run, attempt: 1, finished: [] }))
+    this.#inBackground(this.#submissions, run, () => this.#submit({ ...run, attempt: 1, finished: [] }))
   }
 
   /** Hands over an attempt that is on record, in the background. */
   resume(spaceId: string, runId: string): void {
-    this.#inBackground({ spaceId, runId }, () => this.#submitRecorded(spaceId, runId))
+    this.#inBackground(this.#submissions, { spaceId, runId }, () => this.#submitRecorded(spaceId, runId))
   }
 
   /** Tells the engine that a run is to end, in the background. The record says so already. */
   cancel(spaceId: string, runId: string): void {
-    this.#inBackground({ spaceId, runId }, () => this.#cancel(spaceId, runId))
+    if (!this.#isClosed && !this.#cancels.isFull(spaceId))
+      this.#track({ spaceId, runId }, this.#cancels.ask(spaceId, runId))
   }
 
   /** Makes the engine forget a run that is gone, in the background. */
   forget(spaceId: string, runId: string): void {
-    this.#inBackground({ spaceId, runId }, async () => this.#deps.engine?.remove({ spaceId, runId }))
+    this.#inBackground(this.#removals, { spaceId, runId }, async () =>
+      this.#deps.engine?.remove({ spaceId, runId }),
+    )
   }
 
-  /** Brings the record of a run up to date. Whoever asks while it is being looked at waits for the next look. */
-  async look(spaceId: string, runId: string): Promise<void> {
-    const key = `${spaceId}/${runId}`
-    const known = this.#looks.get(key)
-    if (known !== undefined) {
-      known.again = true
-      return known.done
-    }
-    const look = { again: true, done: Promise.resolve() }
-    this.#looks.set(key, look)
-    look.done = (async () => {
-      try {
-        while (look.again) {
-          look.again = false
-          await this.#slots.run(() => this.#reconcile(spaceId, runId))
-        }
-      } finally {
-        this.#looks.delete(key)
-      }
-    })()
-    return look.done
+  /** Brings the record of a run up to date, for somebody who waits for it. */
+  look(spaceId: string, runId: string): Promise<void> {
+    return this.#asked.ask(spaceId, runId)
   }
 
   /**
@@ -106,11 +99,13 @@ export class RunKeeper {
     if (engine === undefined) return
     const late = await selectUnsubmitted(db, engine.name, UNSUBMITTED_MS, SWEPT_AT_ONCE)
     const submitted = await Promise.allSettled(
-      late.map((run) => this.#slots.run(() => this.#submitRecorded(run.space_id, run.run_id))),
+      late.map(({ space_id, run_id }) =>
+        this.#submissions.run(space_id, () => this.#submitRecorded(space_id, run_id)),
+      ),
     )
     const active = await selectActive(db, engine.name, this.#after, SWEPT_AT_ONCE)
     this.#after = active.length < SWEPT_AT_ONCE ? undefined : active.at(-1)
-    const seen = await Promise.allSettled(active.map((run) => this.look(run.space_id, run.run_id)))
+    const seen = await Promise.allSettled(active.map((run) => this.#told.ask(run.space_id, run.run_id)))
     const failed = [...submitted, ...seen].find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
   }
@@ -120,7 +115,9 @@ export class RunKeeper {
     this.#isClosed = true
     for (const timer of this.#waiting.values()) clearTimeout(timer)
     this.#waiting.clear()
-    await Promise.allSettled([...this.#underWay, ...[...this.#looks.values()].map(({ done }) => done)])
+    await Promise.allSettled([...this.#underWay, ...this.#asked.underWay, ...this.#told.underWay])
+    // A look may have asked for one.
+    await Promise.allSettled(this.#cancels.underWay)
   }
 
   #lookSoon(spaceId: string, runId: string): void {
@@ -128,13 +125,18 @@ export class RunKeeper {
     if (this.#isClosed || this.#waiting.has(key)) return
     const timer = setTimeout(() => {
       this.#waiting.delete(key)
-      this.#track({ spaceId, runId }, this.look(spaceId, runId))
+      if (!this.#told.isFull(spaceId)) this.#track({ spaceId, runId }, this.#told.ask(spaceId, runId))
     }, SETTLE_MS)
     this.#waiting.set(key, timer)
   }
 
-  #inBackground(run: { spaceId: string; runId: string }, work: () => Promise<void>): void {
-    if (!this.#isClosed) this.#track(run, this.#slots.run(work))
+  #inBackground(
+    lane: FairSemaphore,
+    run: { spaceId: string; runId: string },
+    work: () => Promise<void>,
+  ): void {
+    if (!this.#isClosed && lane.waitingOf(run.spaceId) < MOST_WAITING)
+      this.#track(run, lane.run(run.spaceId, work))
   }
 
   #track({ spaceId, runId }: { spaceId: string; runId: string }, work: Promise<void>): void {
@@ -163,6 +165,8 @@ export class RunKeeper {
   }
 
   async #cancel(spaceId: string, runId: string): Promise<void> {
+    // The record says so: another process sees to it.
+    if (this.#isClosed) return
     const run = await selectRunById(this.#deps.db, spaceId, runId)
     if (run === undefined || run.status !== 'Cancelling') return
     if (run.submitted_attempt < run.attempt) await this.#submitRecorded(spaceId, runId)
@@ -178,7 +182,7 @@ export class RunKeeper {
       const ref = { spaceId, runId, attempt: run.attempt }
       const state = (await engine.observe(ref)) ?? lost(run)
       if (state.attempt !== run.attempt) return
-      if (run.status === 'Cancelling' && !state.isEnded && !state.isCancelled) await engine.cancel(ref)
+      if (run.status === 'Cancelling' && !state.isEnded && !state.isCancelled) this.cancel(spaceId, runId)
       const change = changeBy(
         { ...run, startedAt: run.started_at, completedAt: run.completed_at },
         state,
