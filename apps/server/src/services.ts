@@ -106,10 +106,10 @@ const gatewayOptions = ({ config, deps }: Parts) => ({
   ownPort: config.platform.ATRIUM_PORT,
 })
 
-async function openGateway(parts: Parts, { keys, costs }: PortalPorts): Promise<GatewayPorts> {
+async function openGateway(parts: Parts, { keys, costs, budgets }: PortalPorts): Promise<GatewayPorts> {
   const { config, closers, own } = parts
   const { createGateway } = await import('@atrium/gateway')
-  const gateway = await createGateway({ ...gatewayOptions(parts), keys, costs })
+  const gateway = await createGateway({ ...gatewayOptions(parts), keys, costs, budgets })
   closers.add('gateway', () => gateway.close())
   if (gateway.currency !== config.portal.ATRIUM_CURRENCY) {
     throw new OperatorError(

@@ -1,3 +1,4 @@
+import type { Budgets } from './domain/budgets.ts'
 import type { Circuits } from './domain/circuits.ts'
 import type { GatewayMetrics } from './domain/metrics.ts'
 import type { ModelRoutes } from './domain/model-routing.ts'
@@ -13,6 +14,7 @@ export interface GatewayContext {
   readonly circuits: Circuits
   readonly calls: OpenCalls
   readonly recorder: UsageRecorder
+  readonly budgets: Budgets
   readonly counter: TokenCounter
   readonly metrics: GatewayMetrics
 }

@@ -103,6 +103,15 @@ export const budgetUsedUp = (whose: 'key' | 'space'): AppError =>
     { headers: { 'x-should-retry': 'false' } },
   )
 
+/** 429: calls under way may cost all that is left; once they are over, it is known. */
+export const budgetReserved = (whose: 'key' | 'space'): AppError =>
+  new AppError(
+    429,
+    'budget_reserved',
+    `What is left of the monthly budget of this ${whose === 'key' ? 'API key' : 'space'} is set aside for calls under way. Send the request again, or limit its max_completion_tokens`,
+    { headers: { 'retry-after': '1' } },
+  )
+
 const shown = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
 
 function typeOf(status: number, code: string): string {

@@ -8,6 +8,7 @@ import { every } from '@atrium/kernel/lifecycle'
 import { createBackendFinder } from './adapters/find-backends.ts'
 import { createUsageStore } from './adapters/usage-store.ts'
 import type { gatewayEnv } from './config.ts'
+import { Budgets } from './domain/budgets.ts'
 import { builtInCatalogue, loadCatalogue, type Region } from './domain/catalogue.ts'
 import { Circuits } from './domain/circuits.ts'
 import { replayJournals } from './domain/journal-replay.ts'
@@ -17,13 +18,13 @@ import { ModelDirectory } from './domain/model-directory.ts'
 import { OpenCalls } from './domain/open-calls.ts'
 import { createTokenCounter } from './domain/token-counter.ts'
 import { UsageRecorder } from './domain/usage-recorder.ts'
-import type { CostRecorder, KeyDirectory } from './ports.ts'
+import type { BudgetLeases, CostRecorder, KeyDirectory, UsageRow } from './ports.ts'
 import { mountRegion } from './routes/index.ts'
 import { ownLimitOf } from './routes/key-guard.ts'
 
 export { gatewayAccess } from './access.ts'
 export type { LanguageModel, LanguageModels } from './domain/language-models.ts'
-export type { CostRecorder, KeyDirectory, KeyHolder, UsageRow } from './ports.ts'
+export type { BudgetLeases, CostRecorder, KeyDirectory, KeyHolder, UsageRow } from './ports.ts'
 export { gatewayEnv, gatewayMigrations } from './setup.ts'
 
 /** What other services use, in any process with the gateway's environment. */
@@ -60,6 +61,7 @@ export interface GatewayPortsOptions extends Pick<PlatformDeps, 'log'> {
 export interface GatewayOptions extends PlatformDeps, GatewayPortsOptions {
   readonly keys: KeyDirectory
   readonly costs: CostRecorder
+  readonly budgets: BudgetLeases
 }
 
 /** How often journals of processes that died beside this one are looked for. */
@@ -106,7 +108,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const warnOfReplay = (err: unknown): void =>
     log.warn({ err }, 'the usage journals of ended processes could not be recorded; trying again')
   await replay().catch(warnOfReplay)
-  const recorder = new UsageRecorder({ folder, currency: ports.currency, store, log })
+  const budgets = new Budgets({ leases: options.budgets, log })
+  const onRecorded = (rows: readonly UsageRow[]): void => budgets.recorded(rows)
+  const recorder = new UsageRecorder({ folder, currency: ports.currency, store, log, onRecorded })
   const stopReplaying = every(REPLAY_EVERY_MS, replay, warnOfReplay)
 
   const metrics = createGatewayMetrics(options.metrics, () => recorder.lagBytes)
@@ -125,6 +129,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     circuits,
     calls,
     recorder,
+    budgets,
     counter,
     metrics,
   })
@@ -138,9 +143,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     jobs: [],
     async close() {
       await stopReplaying()
+      calls.cutOffUnattended()
       await ports.close()
       await calls.ended()
       await recorder.close()
+      await budgets.close()
       await counter.close()
     },
   }

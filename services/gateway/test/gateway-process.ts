@@ -28,6 +28,7 @@ const gateway = await createGateway({
   nodeEnv: 'test',
   ownPort: Number(port),
   keys: { findKey: async () => ({ keyId: 'key', spaceId: 'space', name: 'a key' }) },
+  budgets: { seconds: 30, lease: async () => undefined, keep: async () => [], giveBack: async () => {} },
   costs: {
     async recordUsage(trx, rows) {
       for (const { requests, promptTokens } of rows) {

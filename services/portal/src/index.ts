@@ -12,6 +12,7 @@ import { ErrorBody } from './contract/common.ts'
 import { createAccessChanges } from './domain/access-changes.ts'
 import { ApiKeyDirectory, type LimitedKey } from './domain/api-key-directory.ts'
 import { createAuthenticate } from './domain/authentication.ts'
+import { type BudgetLeases, createBudgetLeases } from './domain/budget-leases.ts'
 import { recordUsage, type UsageCost } from './domain/costs.ts'
 import { createDirectory } from './domain/directory.ts'
 import { createFeatureFlags } from './domain/feature-flags.ts'
@@ -47,6 +48,7 @@ const TAGS = [
 export { portalAccess } from './access.ts'
 export type { LimitedKey } from './domain/api-key-directory.ts'
 export { auditLog } from './domain/audit.ts'
+export type { BudgetLeases } from './domain/budget-leases.ts'
 export type { UsageCost } from './domain/costs.ts'
 export { portalEnv, portalMigrations } from './setup.ts'
 
@@ -78,6 +80,7 @@ export interface PortalPorts {
     /** Records gateway use as cost inside the caller's transaction, in two statements whatever the number of rows. */
     recordUsage(trx: StatementRunner, rows: readonly UsageCost[]): Promise<void>
   }
+  readonly budgets: BudgetLeases
   readonly spaces: {
     /** Those of the given spaces whose data every service removes: they were deleted, and nobody can bring them back. */
     goneAmong(spaceIds: readonly string[]): Promise<string[]>
@@ -132,6 +135,7 @@ async function openPorts(deps: PortalPortsDeps) {
       },
     },
     costs: { recordUsage },
+    budgets: createBudgetLeases(db, env.ATRIUM_CURRENCY),
     invitations: {
       open: (token) => openInvitation(shared, token),
       acceptAsNewcomer: async (token, act, make) => void (await acceptInvitation(shared, token, act, make)),

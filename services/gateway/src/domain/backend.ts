@@ -4,6 +4,8 @@ import type { EmbeddingsRequest } from '../contract/embeddings.ts'
 /** Cancelled once, when the caller goes away. Lighter than an AbortSignal, which costs as much as the routing. */
 export class Cancellation {
   #isCancelled = false
+  /** Nobody waits for the answer, which is awaited for its usage alone. */
+  isUnattended = false
   #listener: (() => void) | undefined
 
   get isCancelled(): boolean {

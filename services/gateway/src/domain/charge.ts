@@ -1,4 +1,5 @@
 import type { KeyHolder } from '../ports.ts'
+import type { Reservation } from './budgets.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import type { Deployment, ModelRoute } from './model-routing.ts'
 import { FREE, type Usage } from './price.ts'
@@ -21,6 +22,8 @@ export class Charge {
   readonly #route: ModelRoute
   readonly #deployment: Deployment
   readonly #promptOf: () => Prompt
+  readonly #likelyCompletion: () => number
+  readonly #reservation: Reservation | undefined
   #pieces: string[] = []
   #pieceChars = 0
   #counting: Promise<number>[] = []
@@ -28,13 +31,21 @@ export class Charge {
   constructor(
     deps: ChargeDeps,
     holder: KeyHolder,
-    served: { route: ModelRoute; deployment: Deployment; promptOf: () => Prompt },
+    served: {
+      route: ModelRoute
+      deployment: Deployment
+      promptOf: () => Prompt
+      likelyCompletion: () => number
+      reservation: Reservation | undefined
+    },
   ) {
     this.#deps = deps
     this.#holder = holder
     this.#route = served.route
     this.#deployment = served.deployment
     this.#promptOf = served.promptOf
+    this.#likelyCompletion = served.likelyCompletion
+    this.#reservation = served.reservation
   }
 
   /** Notes text that the model produced. */
@@ -63,6 +74,11 @@ export class Charge {
     }
   }
 
+  /** What the whole call is likely to use, of whose answer nothing came. */
+  async estimateWhole(): Promise<Usage> {
+    return { ...(await this.estimate()), completionTokens: this.#likelyCompletion() }
+  }
+
   /** Charges the call; when this returns, the charge survives the process. */
   settle(usage: Usage): void {
     this.#note(usage)
@@ -84,6 +100,7 @@ export class Charge {
       price: model.price ?? FREE,
       usage,
     })
+    this.#reservation?.settle(pico)
     this.#deps.metrics.call(model.name, backend.name, usage, pico)
   }
 }

@@ -31,6 +31,12 @@ export const costOf = (usage: Usage, price: Price): bigint =>
   BigInt(usage.cachedTokens) * price.cachedInput +
   BigInt(usage.completionTokens) * price.output
 
+/** Decimal text as pico-units; digits beyond the twelfth after the point are cut off. '-0.0000015' → -1500000n. */
+export function picoOfDecimal(text: string): bigint {
+  const [whole = '0', fraction = ''] = text.split('.')
+  return BigInt(whole + fraction.slice(0, PICO_DIGITS).padEnd(PICO_DIGITS, '0'))
+}
+
 /** Pico-units as decimal text, without zeros at its end: 1500000n → '0.0000015'. */
 export function decimalOfPico(pico: bigint): string {
   const digits = pico.toString().padStart(PICO_DIGITS + 1, '0')

@@ -27,7 +27,7 @@ export interface Served {
 
 /**
  * Has the first deployment serve that is able to: the next one is asked on 408, 429, 5xx and broken connections. A
- * call that the caller gave up is charged for what it read.
+ * call that the caller gave up is charged for what it read, or, where the answer is billed whole, for an estimate of it.
  * @throws AppError the last one's, when none is able to
  */
 export async function serveCall(
@@ -42,7 +42,10 @@ export async function serveCall(
     serving.onTry(deployment)
     const outcome = await tryOne(context, deployment, serving)
     const isLast =
-      index === candidates.length - 1 || performance.now() - startedMs > FAILOVER_WITHIN_MS || !outcome.failed
+      index === candidates.length - 1 ||
+      performance.now() - startedMs > FAILOVER_WITHIN_MS ||
+      !outcome.failed ||
+      serving.cancellation.isUnattended
     if (!isLast) continue
     if ('error' in outcome) throw outcome.error
     return outcome
@@ -78,7 +81,7 @@ async function tryOne(
     return { answer, deployment, charge, failed }
   } catch (error) {
     if (serving.cancellation.isCancelled) {
-      charge.settle(await charge.estimate())
+      charge.settle(await (serving.cancellation.isUnattended ? charge.estimateWhole() : charge.estimate()))
       return { error, failed: false }
     }
     metrics.backendError(backend.name, error instanceof AppError ? error.code : 'unknown')

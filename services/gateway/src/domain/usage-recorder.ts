@@ -40,6 +40,8 @@ export interface RecorderOptions {
   readonly store: UsageStore
   readonly log: Logger
   readonly segmentBytes?: number
+  /** Called with what is in the costs from now on. */
+  readonly onRecorded?: (rows: readonly UsageRow[]) => void
 }
 
 interface Batch {
@@ -223,6 +225,7 @@ export class UsageRecorder {
       await (strayId === undefined ? store.record(segment.id, offset, rows) : store.record(strayId, 1, rows))
     // The rest may be tried again; to record after the mark is forgotten would charge twice.
     this.#batch = { ...batch, rows: [] }
+    this.#options.onRecorded?.(rows)
     if (segment === this.#segment) this.#flushedBytes = offset
     else this.#rotatedBytes = 0
     if (strayId !== undefined) await store.forget(strayId)

@@ -7,11 +7,12 @@ import { ChatCompletionAnswer, ChatCompletionRequest, errors } from '../contract
 import type { StreamedAnswer, WholeAnswer } from '../domain/backend.ts'
 import type { Charge } from '../domain/charge.ts'
 import { checkChatRequest } from '../domain/chat-request.ts'
+import { mostOfChat } from '../domain/most-tokens.ts'
 import { promptOf } from '../domain/token-counter.ts'
 import { usageOfAnswer } from '../domain/usage.ts'
 import type { RouteGuards } from './index.ts'
 import { bodyOf } from './request-body.ts'
-import { serveModel } from './serve-model.ts'
+import { runCall, serveModel } from './serve-model.ts'
 import { StreamRelay } from './stream-relay.ts'
 import { sendWhole } from './whole-answer.ts'
 
@@ -32,7 +33,7 @@ export function chatCompletionRoutes(scope: ServiceScope, context: GatewayContex
     // The body is checked by hand, since it must reach the backend as the bytes that came.
     validatorCompiler: () => () => true,
     handler: async (request, reply) => {
-      await context.calls.add(createChatCompletion(context, request, reply))
+      await runCall(context, request, reply, createChatCompletion)
       return reply
     },
   })
@@ -52,7 +53,9 @@ async function createChatCompletion(
       kind: 'chat',
       raw,
       request: chat,
+      isWhole: chat.stream !== true,
       promptOf: () => promptOf(chat),
+      most: (model) => mostOfChat(raw, chat, model),
       serve: ({ backend }, call) => backend.chatCompletions?.(call),
     },
   )

@@ -3,11 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from '../context.ts'
 import { EmbeddingsList, EmbeddingsRequest, errors } from '../contract/index.ts'
 import { checkEmbeddingsRequest, promptOfInputs } from '../domain/embeddings-request.ts'
+import { mostOfEmbeddings } from '../domain/most-tokens.ts'
 import { usageOfAnswer } from '../domain/usage.ts'
 import { backendAnswerInvalid, invalidField } from '../errors.ts'
 import type { RouteGuards } from './index.ts'
 import { bodyOf } from './request-body.ts'
-import { serveModel } from './serve-model.ts'
+import { runCall, serveModel } from './serve-model.ts'
 import { sendWhole } from './whole-answer.ts'
 
 /** 2,048 inputs of the longest that models take fit well. */
@@ -31,7 +32,7 @@ export function embeddingsRoutes(scope: ServiceScope, context: GatewayContext, g
     // The body is checked by hand, since it must reach the backend as the bytes that came.
     validatorCompiler: () => () => true,
     handler: async (request, reply) => {
-      await context.calls.add(createEmbedding(context, request, reply))
+      await runCall(context, request, reply, createEmbedding)
       return reply
     },
   })
@@ -53,6 +54,7 @@ async function createEmbedding(
       request,
       check: ({ name, dimensions }) => demandDimensions(request, name, dimensions),
       promptOf: () => promptOfInputs(request),
+      most: () => mostOfEmbeddings(raw),
       serve: ({ backend }, call, { dimensions: modelDimensions }) =>
         backend.embeddings?.({ ...call, modelDimensions }),
     },

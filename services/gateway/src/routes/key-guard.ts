@@ -1,5 +1,4 @@
 import {
-  callerOf,
   createGuard,
   type Guard,
   type GuardDeps,
@@ -50,11 +49,11 @@ export function ownLimitOf(request: FastifyRequest): RateLimit | undefined {
   return own == null ? undefined : { perMinute: own, burst: own }
 }
 
-/** The key that a guarded request came with. */
-export function keyOf(request: FastifyRequest): KeyPrincipal {
-  const caller = callerOf(request)
-  if (caller.kind !== 'key') throw new Error(`${request.url} is open to ${caller.kind}`)
-  return caller
+/** What is known of the key that a guarded request came with. */
+export function holderOf(request: FastifyRequest): KeyHolder {
+  const holder = holders.get(request)
+  if (holder === undefined) throw new Error(`${request.url} was called without a key`)
+  return holder
 }
 
 type Hook = (request: FastifyRequest) => Promise<void>

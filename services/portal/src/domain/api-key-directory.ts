@@ -20,6 +20,9 @@ export interface LimitedKey extends KeyPrincipal {
   readonly requestsPerMinute: number | null
   /** Whose budget of the running month (UTC) is used up, the key's or its space's; null: neither. */
   readonly usedUpBudget: 'key' | 'space' | null
+  /** Whether there is a budget of its own, and one of its space. */
+  readonly hasBudget: boolean
+  readonly spaceHasBudget: boolean
 }
 
 export type KeyLookup =
@@ -40,10 +43,19 @@ const EXPIRED: KeyLookup = { status: 'expired' }
 function lookupOf(row: StoredKey | undefined): KeyLookup {
   if (row === undefined) return UNKNOWN
   if (row.status === 'Revoked') return REVOKED
-  const { keyId, spaceId, name, requestsPerMinute, usedUpBudget } = row
+  const { keyId, spaceId, name, requestsPerMinute, usedUpBudget, hasBudget, spaceHasBudget } = row
   return {
     status: 'valid',
-    principal: { kind: 'key', keyId, spaceId, name, requestsPerMinute, usedUpBudget },
+    principal: {
+      kind: 'key',
+      keyId,
+      spaceId,
+      name,
+      requestsPerMinute,
+      usedUpBudget,
+      hasBudget,
+      spaceHasBudget,
+    },
   }
 }
 

@@ -17,7 +17,8 @@ const KEY_BY_HASH = `WITH found AS (
   SELECT k.key_id AS "keyId", k.space_id AS "spaceId", k.name, k.status,
          least(k.expires_at, f.valid_until) AS "expiresAt", k.requests_per_minute AS "requestsPerMinute",
          CASE WHEN k.monthly_budget <= coalesce(used.amount, 0) THEN 'key'
-              WHEN b.monthly_budget <= coalesce(all_used.amount, 0) THEN 'space' END AS "usedUpBudget"
+              WHEN b.monthly_budget <= coalesce(all_used.amount, 0) THEN 'space' END AS "usedUpBudget",
+         k.monthly_budget IS NOT NULL AS "hasBudget", b.monthly_budget IS NOT NULL AS "spaceHasBudget"
     FROM found f CROSS JOIN running r JOIN portal.api_keys k USING (space_id, key_id)
     JOIN portal.spaces s ON s.space_id = k.space_id AND s.deleted_at IS NULL
     LEFT JOIN portal.space_budgets b ON b.space_id = k.space_id
@@ -95,6 +96,9 @@ export interface StoredKey {
   readonly requestsPerMinute: number | null
   /** Whose budget of the running month is used up. */
   readonly usedUpBudget: 'key' | 'space' | null
+  /** Whether what it spends must be set aside of a budget before. */
+  readonly hasBudget: boolean
+  readonly spaceHasBudget: boolean
 }
 
 export type AccessQueries = ReturnType<typeof createAccessQueries>

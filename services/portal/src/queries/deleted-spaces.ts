@@ -119,6 +119,7 @@ const REMOVED = [
   'portal.cdh_links',
   'portal.space_budgets',
   'portal.invitations',
+  'portal.budget_leases',
   'portal.key_monthly_spend',
   'portal.space_monthly_spend',
 ] as const
