@@ -122,6 +122,38 @@ describe('a streamed completion', () => {
     expect(text).toContain('backend_timeout')
   })
 
+  test('one event of 900 KB in pieces of 16 bytes holds up nobody', async () => {
+    gateway.fake.next({ pieces: ['x'.repeat(900_000)], writeBytes: 16 })
+    let isOver = false
+    const streaming = gateway
+      .raw(JSON.stringify(streamed))
+      .then((answer) => answer.text())
+      .finally(() => {
+        isOver = true
+      })
+    // Searched anew with each piece, it took a minute, in which no service answered.
+    let answered = 0
+    while (!isOver) {
+      const path = `/portal/v1/spaces/${gateway.space.spaceId}`
+      expect((await gateway.platform.call('GET', path, { token: gateway.space.ownerToken })).status).toBe(200)
+      answered += 1
+    }
+    expect(answered).toBeGreaterThan(3)
+    expect((await streaming).endsWith('data: [DONE]\n\n')).toBe(true)
+  }, 20_000)
+
+  test('an event without an end is not kept: the stream ends with an error, and the backend stops', async () => {
+    gateway.fake.requests.length = 0
+    gateway.fake.next({ pieces: ['a', 'x'.repeat(9 * 1024 * 1024)], writeBytes: 100_000, intervalMs: 1 })
+    const text = await (await gateway.raw(JSON.stringify(streamed))).text()
+    expect(text.length).toBeLessThan(10_000)
+    expect(JSON.parse(text.trimEnd().split('\n\n').at(-1)?.slice(6) ?? '').error).toMatchObject({
+      code: 'backend_answer_invalid',
+      message: expect.stringContaining('more than 8388608 bytes'),
+    })
+    await expect.poll(() => gateway.fake.requests[0]?.aborted).toBe(true)
+  })
+
   test('an error before the stream is a plain error', async () => {
     gateway.fake.next({ status: 429, retryAfter: 3 })
     const answer = await gateway.chat(streamed)
