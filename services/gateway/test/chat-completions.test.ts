@@ -87,6 +87,38 @@ describe('a plain completion', () => {
     expect(JSON.stringify(report.body)).toContain('0.009')
   })
 
+  test.each([
+    ['echoed beside it', { metadata: { usage: { prompt_tokens: 0, completion_tokens: 0 } } }],
+    ['in a tool', { tools: [{ type: 'function', function: { name: 'usage', parameters: { usage: {} } } }] }],
+    ['in front of much else', { x: 'y'.repeat(10_000) }],
+    ['before megabytes', { x: ['y'.repeat(200_000), 'z'.repeat(200_000)] }],
+  ])('usage is what stands at the top level, not what stands %s', async (_name, more) => {
+    await using fresh = await startWithFake()
+    const usage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 }
+    const message = { role: 'assistant', content: '"usage":{"prompt_tokens":1}' }
+    const choices = [{ index: 0, message, finish_reason: 'stop' }]
+    fresh.fake.next({
+      body: JSON.stringify({ object: 'chat.completion', model: 'm', choices, usage, ...more }),
+    })
+    expect((await fresh.chat(hello)).status).toBe(200)
+    const chunk = {
+      object: 'chat.completion.chunk',
+      model: 'm',
+      choices: [{ index: 0, delta: { content: 'a' } }],
+    }
+    const events = [
+      { ...chunk, ...more },
+      { ...chunk, choices: [], usage, ...more },
+    ]
+    const body = `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')}data: [DONE]\n\n`
+    fresh.fake.next({ body, contentType: 'text/event-stream' })
+    expect(await (await fresh.raw(JSON.stringify({ ...hello, stream: true }))).text()).toBe(
+      `data: ${JSON.stringify(events[0])}\n\ndata: [DONE]\n\n`,
+    )
+    const [recorded] = await fresh.usage(2)
+    expect(recorded).toMatchObject({ promptTokens: 2000, completionTokens: 200, estimatedRequests: 0 })
+  })
+
   test('an answer without usage is counted here', async () => {
     await using fresh = await startWithFake({ fake: { behaviour: { usage: false } } })
     expect((await fresh.chat(hello)).status).toBe(200)

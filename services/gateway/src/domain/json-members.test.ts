@@ -53,7 +53,7 @@ test('members are found past texts and lists of any length', () => {
   ])
 })
 
-test.each(['', '[', '{', '{"a', '{"a"', '{"a":', '{"a":[1', '{"a":"\\', '{"a" 1}', '"a"', '{}'])(
+test.each(['', '[', '{', '{"a', '{"a"', '{"a":', '{"a":[1', '{"a":"\\', '{"\\x":1', '{"a" 1}', '"a"', '{}'])(
   'what is no object, or broken, has an end: %s',
   (text) => {
     expect(named(text).length).toBeLessThan(2)

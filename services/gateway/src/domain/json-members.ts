@@ -51,13 +51,18 @@ function endOfString(json: Buffer, start: number): number {
 
 function nameOf(json: Buffer, start: number, end: number): string {
   const name = json.toString('latin1', start + 1, end - 1)
-  return PLAIN_NAME.test(name) ? name : (JSON.parse(json.toString('utf8', start, end)) as string)
+  if (PLAIN_NAME.test(name)) return name
+  try {
+    return JSON.parse(json.toString('utf8', start, end)) as string
+  } catch {
+    return name
+  }
 }
 
 /**
  * The members of the object that `json` holds, in the order of the text, those of objects within it left out.
  * `undefined` comes between them where a part that is long has been walked, so that others can have a turn.
- * @param json valid JSON; of what is not, the members up to the fault come, or a SyntaxError
+ * @param json valid JSON; of what is not, the members up to the fault come
  */
 export function* jsonMembers(json: Buffer): Generator<JsonMember | undefined, void, void> {
   let i = skipSpace(json, 0)

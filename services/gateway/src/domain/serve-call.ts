@@ -1,4 +1,5 @@
 import { AppError } from '@atrium/kernel/errors'
+import type { AnswerContent, AnswerReader } from './answer-reader.ts'
 import type { BackendAnswer, Cancellation } from './backend.ts'
 import type { Charge } from './charge.ts'
 import type { Circuits } from './circuits.ts'
@@ -13,6 +14,8 @@ export interface Serving {
   readonly cancellation: Cancellation
   /** Undefined: the backend lacks the operation. @throws AppError when no usable answer came */
   serve(deployment: Deployment): Promise<BackendAnswer> | undefined
+  /** Looks at whole answers of success. */
+  readonly read: AnswerReader
   /** The bill, should this deployment serve. */
   charge(deployment: Deployment): Charge
   /** Called before each try. */
@@ -23,6 +26,8 @@ export interface Served {
   readonly answer: BackendAnswer
   readonly deployment: Deployment
   readonly charge: Charge
+  /** Of a whole answer of success. */
+  readonly content: AnswerContent | undefined
 }
 
 /**
@@ -75,10 +80,12 @@ async function tryOne(
     }
     const status = answer.kind === 'whole' ? answer.status : 200
     if (status >= 500) metrics.backendError(backend.name, `status_${status}`)
+    const content =
+      answer.kind === 'whole' && status < 300 ? await serving.read(answer.body, backend.name) : undefined
     const failed = isFailure(status)
     if (failed) circuits.failed(deployment, secondsOf(answer.headers))
     else circuits.succeeded(deployment)
-    return { answer, deployment, charge, failed }
+    return { answer, deployment, charge, content, failed }
   } catch (error) {
     if (serving.cancellation.isCancelled) {
       charge.settle(await (serving.cancellation.isUnattended ? charge.estimateWhole() : charge.estimate()))

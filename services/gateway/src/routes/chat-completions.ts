@@ -4,12 +4,12 @@ import type { ServiceScope } from '@atrium/kernel/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from '../context.ts'
 import { ChatCompletionAnswer, ChatCompletionRequest, errors } from '../contract/index.ts'
-import type { StreamedAnswer, WholeAnswer } from '../domain/backend.ts'
+import { type AnswerContent, readChatAnswer } from '../domain/answer-reader.ts'
+import type { StreamedAnswer } from '../domain/backend.ts'
 import type { Charge } from '../domain/charge.ts'
 import { checkChatRequest } from '../domain/chat-request.ts'
 import { mostOfChat } from '../domain/most-tokens.ts'
 import { promptOf } from '../domain/token-counter.ts'
-import { usageOfAnswer } from '../domain/usage.ts'
 import type { RouteGuards } from './index.ts'
 import { bodyOf } from './request-body.ts'
 import { runCall, serveModel } from './serve-model.ts'
@@ -46,7 +46,7 @@ async function createChatCompletion(
 ): Promise<void> {
   const { raw, value } = bodyOf(request)
   const chat = checkChatRequest(value)
-  const { answer, charge, deployment } = await serveModel(
+  const { answer, charge, content, deployment } = await serveModel(
     context,
     { request, reply },
     {
@@ -56,6 +56,7 @@ async function createChatCompletion(
       isWhole: chat.stream !== true,
       promptOf: () => promptOf(chat),
       most: (model) => mostOfChat(raw, chat, model),
+      read: readChatAnswer,
       serve: ({ backend }, call) => backend.chatCompletions?.(call),
     },
   )
@@ -67,28 +68,14 @@ async function createChatCompletion(
       model: chat.model,
       backend: deployment.backend.name,
     })
-  if (answer.status < 300) await chargeWhole(answer, charge)
+  if (content !== undefined) await chargeWhole(content, charge)
   sendWhole(reply, answer)
 }
 
-async function chargeWhole(answer: WholeAnswer, charge: Charge): Promise<void> {
-  const usage = usageOfAnswer(answer.body)
+async function chargeWhole({ usage, text }: AnswerContent, charge: Charge): Promise<void> {
   if (usage !== undefined) return charge.settleInTurn(usage)
-  charge.addText(textOf(answer.body))
+  charge.addText(text())
   return charge.settleInTurn(await charge.estimate())
-}
-
-/** What the model wrote, for counting. */
-function textOf(body: Buffer): string {
-  const { choices } = JSON.parse(body.toString('utf8')) as {
-    choices?: { message?: { content?: unknown; tool_calls?: unknown } }[]
-  }
-  return (choices ?? [])
-    .map(
-      ({ message }) =>
-        `${message?.content ?? ''}${message?.tool_calls ? JSON.stringify(message.tool_calls) : ''}`,
-    )
-    .join('\n')
 }
 
 function relay(

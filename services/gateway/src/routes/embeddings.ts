@@ -2,9 +2,9 @@ import type { ServiceScope } from '@atrium/kernel/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from '../context.ts'
 import { EmbeddingsList, EmbeddingsRequest, errors } from '../contract/index.ts'
+import { readEmbeddings } from '../domain/answer-reader.ts'
 import { checkEmbeddingsRequest, promptOfInputs } from '../domain/embeddings-request.ts'
 import { mostOfEmbeddings } from '../domain/most-tokens.ts'
-import { usageOfAnswer } from '../domain/usage.ts'
 import { backendAnswerInvalid, invalidField } from '../errors.ts'
 import type { RouteGuards } from './index.ts'
 import { bodyOf } from './request-body.ts'
@@ -45,7 +45,7 @@ async function createEmbedding(
 ): Promise<void> {
   const { raw, value } = bodyOf(http)
   const request = checkEmbeddingsRequest(value)
-  const { answer, charge, deployment } = await serveModel(
+  const { answer, charge, content, deployment } = await serveModel(
     context,
     { request: http, reply },
     {
@@ -55,6 +55,7 @@ async function createEmbedding(
       check: ({ name, dimensions }) => demandDimensions(request, name, dimensions),
       promptOf: () => promptOfInputs(request),
       most: () => mostOfEmbeddings(raw),
+      read: readEmbeddings,
       serve: ({ backend }, call, { dimensions: modelDimensions }) =>
         backend.embeddings?.({ ...call, modelDimensions }),
     },
@@ -63,7 +64,7 @@ async function createEmbedding(
     answer.stream.cancel()
     throw backendAnswerInvalid(deployment.backend.name, 'is a stream')
   }
-  if (answer.status < 300) await charge.settleInTurn(usageOfAnswer(answer.body) ?? (await charge.estimate()))
+  if (content !== undefined) await charge.settleInTurn(content.usage ?? (await charge.estimate()))
   sendWhole(reply, answer)
 }
 

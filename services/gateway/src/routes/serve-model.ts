@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayContext } from '../context.ts'
 import type { ModelKind } from '../contract/index.ts'
+import type { AnswerReader } from '../domain/answer-reader.ts'
 import { type BackendAnswer, type Call, Cancellation, type DeployedCall } from '../domain/backend.ts'
 import type { Reservation } from '../domain/budgets.ts'
 import type { CatalogueModel } from '../domain/catalogue.ts'
@@ -25,6 +26,7 @@ export interface Operation<Request> {
   promptOf(): Prompt
   /** Bounds what the call can cost, for the sake of budgets. */
   most(model: CatalogueModel): MostTokens
+  readonly read: AnswerReader
   /** Undefined: the deployment's backend lacks the operation. */
   serve(
     deployment: Deployment,
@@ -99,6 +101,7 @@ export async function serveModel<Request extends { readonly model: string }>(
   const call: Call<Request> = { raw, request, cancellation }
   const served = serveCall(context, route.deployments, {
     cancellation,
+    read: operation.read,
     serve: (deployment) =>
       operation.serve(deployment, { ...call, publicModel, model: deployment.model }, route.model),
     charge: (deployment) =>
