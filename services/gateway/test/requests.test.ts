@@ -40,6 +40,46 @@ describe('requests that are wrong', () => {
     })
   })
 
+  test.each([
+    ['model', '"model":"gpt-5-nano","model":"gpt-5"'],
+    ['model', '"model":"gpt-5-nano","\\u006dodel":"gpt-5"'],
+    ['Model', '"model":"gpt-5-nano","Model":"gpt-5"'],
+    ['MODEL', '"MODEL":"gpt-5","model":"gpt-5-nano"'],
+    ['\\u004dodel', '"model":"gpt-5-nano","\\u004dodel":"gpt-5"'],
+    ['Stream', '"model":"gpt-5-nano","stream":false,"Stream":true'],
+    ['ſtream', '"model":"gpt-5-nano","ſtream":true'],
+    ['max_toKens', '"model":"gpt-5-nano","max_toKens":9'],
+    ['n', '"model":"gpt-5-nano","n":1,"x":{"n":5},"n":128'],
+  ])('what would be charged and what might be served are the same: %s', async (field, members) => {
+    gateway.fake.requests.length = 0
+    const name = JSON.parse(`"${field}"`) as string
+    const answer = await gateway.raw(`{${members},"messages":${JSON.stringify(messages)}}`)
+    expect(answer.status).toBe(400)
+    const { error } = (await answer.json()) as { error: { message: string } }
+    expect(error).toMatchObject({ param: name, message: expect.stringContaining(`'${name}'`) })
+    expect(gateway.fake.requests).toEqual([])
+    if (!name.toLowerCase().includes('model')) return
+    const embeddings = await fetch(`${gateway.platform.url}/llm/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.space.apiKey}`, 'content-type': 'application/json' },
+      body: `{"input":[${'1,'.repeat(300_000)}1],${members}}`,
+    })
+    expect(embeddings.status).toBe(400)
+    expect(await embeddings.text()).toContain(`'${name}'`)
+    expect(gateway.fake.requests).toEqual([])
+  })
+
+  test('fields of others may look like ours', async () => {
+    const body = {
+      ...hello,
+      metadata: { Model: 'a', model: 'b' },
+      models: [],
+      Model_: 1,
+      x: { Stream: true },
+    }
+    expect((await gateway.chat(body)).status).toBe(200)
+  })
+
   test('null means not set', async () => {
     const answer = await gateway.chat({ ...hello, temperature: null, stream: null, tools: null, stop: null })
     expect(answer.status).toBe(200)

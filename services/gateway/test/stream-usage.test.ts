@@ -49,6 +49,7 @@ test.each([
   ['no options', {}, { include_usage: true }],
   ['null', { stream_options: null }, { include_usage: true }],
   ['an option of another kind', { stream_options: { x: [1] } }, { x: [1], include_usage: true }],
+  ['usage in other letters', { stream_options: { Include_Usage: false } }, { include_usage: true }],
   ['usage refused', { stream_options: { include_usage: false } }, { include_usage: true }],
 ])('a caller who did not ask sees what they would have seen: %s', async (_name, options, asked) => {
   const body = { ...streamed, ...options, n: 2 }

@@ -9,6 +9,7 @@ import type { StreamedAnswer } from '../domain/backend.ts'
 import type { Charge } from '../domain/charge.ts'
 import { checkChatRequest } from '../domain/chat-request.ts'
 import { mostOfChat } from '../domain/most-tokens.ts'
+import { demandFieldsOnce } from '../domain/request-check.ts'
 import { promptOf } from '../domain/token-counter.ts'
 import type { RouteGuards } from './index.ts'
 import { bodyOf } from './request-body.ts'
@@ -46,6 +47,7 @@ async function createChatCompletion(
 ): Promise<void> {
   const { raw, value } = bodyOf(request)
   const chat = checkChatRequest(value)
+  await demandFieldsOnce(raw, ChatCompletionRequest)
   const { answer, charge, content, deployment } = await serveModel(
     context,
     { request, reply },

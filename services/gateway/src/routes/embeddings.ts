@@ -5,6 +5,7 @@ import { EmbeddingsList, EmbeddingsRequest, errors } from '../contract/index.ts'
 import { readEmbeddings } from '../domain/answer-reader.ts'
 import { checkEmbeddingsRequest, promptOfInputs } from '../domain/embeddings-request.ts'
 import { mostOfEmbeddings } from '../domain/most-tokens.ts'
+import { demandFieldsOnce } from '../domain/request-check.ts'
 import { backendAnswerInvalid, invalidField } from '../errors.ts'
 import type { RouteGuards } from './index.ts'
 import { bodyOf } from './request-body.ts'
@@ -45,6 +46,7 @@ async function createEmbedding(
 ): Promise<void> {
   const { raw, value } = bodyOf(http)
   const request = checkEmbeddingsRequest(value)
+  await demandFieldsOnce(raw, EmbeddingsRequest)
   const { answer, charge, content, deployment } = await serveModel(
     context,
     { request: http, reply },

@@ -1,5 +1,6 @@
 import type { BackendAnswer, ChatCall } from '../../domain/backend.ts'
 import { prependMembers, replaceMembers } from '../../domain/json-members.ts'
+import { foldedName } from '../../domain/request-check.ts'
 import { OptionRefused } from './call.ts'
 import type { OpenAiConnection } from './connection.ts'
 import { passOn } from './pass-on.ts'
@@ -55,9 +56,12 @@ export const bodyOf = ({
 /** The same, with usage asked for; undefined where the caller does, or the answer is no stream. */
 function bodyThatAsks(call: ChatCall): Buffer | undefined {
   const { stream, stream_options: options } = call.request
-  if (stream !== true || options?.include_usage === true) return undefined
+  if (stream !== true) return undefined
   if (options === undefined) return prependMembers(bodyOf(call), ASKING)
-  const asking = JSON.stringify({ ...options, include_usage: true })
+  const others = Object.entries(options ?? {}).filter(([name]) => foldedName(name) !== 'include_usage')
+  const isAsked = options?.include_usage === true && others.length === Object.keys(options).length - 1
+  if (isAsked) return undefined
+  const asking = JSON.stringify({ ...Object.fromEntries(others), include_usage: true })
   return replaceMembers(bodyOf(call), new Map([['stream_options', asking]]))
 }
 
