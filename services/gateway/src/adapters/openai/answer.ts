@@ -3,6 +3,7 @@ import { AppError } from '@atrium/kernel/errors'
 import type { WholeAnswer } from '../../domain/backend.ts'
 import { backendAnswerInvalid, backendAuthenticationFailed, backendModelMissing } from '../../errors.ts'
 import type { OpenAiConnection } from './connection.ts'
+import { errorBodyOf } from './error-body.ts'
 
 /** What may pass from a backend to a caller. Quotas, organisation and cookies are the operator's affair. */
 const PASSED = [
@@ -30,7 +31,8 @@ const firstByte = (body: Buffer): number | undefined => body.find((byte) => byte
 const lastByte = (body: Buffer): number | undefined => body.findLast((byte) => byte > 0x20)
 
 /**
- * The answer as callers may see it: good ones and errors in OpenAI's shape as the bytes that came.
+ * The answer as callers may see it: good ones and errors in OpenAI's shape as the bytes that came, other errors in
+ * OpenAI's shape with their own words.
  * @throws AppError for everything else
  */
 export function answerOf(
@@ -50,8 +52,11 @@ export function answerOf(
   if (status < 400) throw backendAnswerInvalid(connection.name, `redirects (status ${status})`)
   const shown = shownStatus(status)
   const leaksKey = connection.apiKey !== undefined && body.includes(connection.apiKey)
-  if (!leaksKey && isErrorBody(body))
-    return { kind: 'whole', status: shown, headers: passedHeaders(headers), body }
+  const error = leaksKey ? undefined : errorBodyOf(body, headers['content-type'], shown)
+  if (error !== undefined) {
+    const jsonHeaders = { ...passedHeaders(headers), 'content-type': 'application/json' }
+    return { kind: 'whole', status: shown, headers: jsonHeaders, body: error }
+  }
   throw new AppError(
     shown,
     'backend_error',
@@ -74,19 +79,4 @@ function shownStatus(status: number): number {
 function retryHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const after = headers['retry-after']
   return after === undefined ? {} : { 'retry-after': after }
-}
-
-/** Whether a body is an error in OpenAI's shape, which clients of OpenAI understand. */
-function isErrorBody(body: Buffer): boolean {
-  try {
-    const { error } = JSON.parse(body.toString('utf8')) as { error?: unknown }
-    if (typeof error !== 'object' || error === null) return false
-    const { message, type, param, code } = error as Record<string, unknown>
-    const isTextOrNull = (value: unknown): boolean => value === null || typeof value === 'string'
-    return (
-      typeof message === 'string' && typeof type === 'string' && isTextOrNull(param) && isTextOrNull(code)
-    )
-  } catch {
-    return false
-  }
 }
