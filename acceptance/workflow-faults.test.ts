@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type OwnPostgres, randomFrom, startOwnPostgres } from '@atrium/testing'
@@ -22,16 +24,15 @@ const KILLS_A_SERVER = 10
 /** In the command line of every process of a task. */
 const SCRIPT = `step-${randomBytes(6).toString('hex')}.py`
 
-/** Says in a file of the space when it begins and when it is done; in between it works for a moment. */
+/** Says to this test when it begins and when it is done; in between it works for a moment. */
 const STEP = `
-import json, os, sys, time
+import json, os, socket, sys, time
 task, seconds, code = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
-said = os.path.normpath(os.path.join(os.environ["HOME"], "../../../../../cache", os.environ["ATRIUM_RUN_ID"] + ".said"))
 def say(what):
-    line = json.dumps({"task": task, "start": os.environ["ATRIUM_TASK_START"], "what": what, "at": time.time() * 1000})
-    file = os.open(said, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    os.write(file, (line + "\\n").encode())
-    os.close(file)
+    line = json.dumps({"run": os.environ["ATRIUM_RUN_ID"], "task": task, "start": os.environ["ATRIUM_TASK_START"], "what": what, "at": time.time() * 1000})
+    with socket.create_connection(("127.0.0.1", int(os.environ["LISTENER"]))) as listener:
+        listener.sendall((line + "\\n").encode())
+        listener.recv(1)
 say("start")
 time.sleep(seconds)
 with open(os.environ["ATRIUM_METRICS"], "a") as metrics:
@@ -62,6 +63,7 @@ const KINDS: readonly Kind[] = [
 ]
 
 interface Said {
+  readonly run: string
   readonly task: string
   readonly start: string
   readonly what: 'start' | 'finish'
@@ -72,6 +74,26 @@ let postgres: OwnPostgres
 let setUp: WorkflowSetUp
 let space: WorkflowSpace
 const servers: (ChildProcess | undefined)[] = [undefined, undefined]
+
+const said: Said[] = []
+/** Answers a line once it is noted. */
+const listener = createServer((socket) => {
+  let text = ''
+  socket.on('error', () => {})
+  socket.setEncoding('utf8').on('data', (piece) => {
+    text += piece
+    if (!text.endsWith('\n')) return
+    said.push(JSON.parse(text) as Said)
+    socket.end('.')
+  })
+})
+
+/** @returns the port */
+async function listen(): Promise<number> {
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  return (listener.address() as AddressInfo).port
+}
 
 const begin = (server: number): Promise<string> => {
   const child = spawnAtrium(['up'], { ...setUp.env(server), DATABASE_URL: postgres.url })
@@ -84,7 +106,11 @@ beforeAll(async () => {
   setUp = await setUpWorkflows({
     servers: 2,
     files: { [SCRIPT]: STEP },
-    env: { ATRIUM_WORKFLOWS_TASKS: '6', ATRIUM_WORKFLOWS_TASKS_PER_SPACE: '6' },
+    env: {
+      ATRIUM_WORKFLOWS_TASKS: '6',
+      ATRIUM_WORKFLOWS_TASKS_PER_SPACE: '6',
+      ATRIUM_WORKFLOWS_TASK_ENV: `LISTENER=${await listen()}`,
+    },
   })
   await begin(0)
   await begin(1)
@@ -99,6 +125,7 @@ afterAll(async () => {
   for (const server of servers) await stopProcess(server, 'SIGTERM')
   await setUp?.close()
   await postgres?.close()
+  listener.close()
 }, 60_000)
 
 /** Asks one server after the other until one answers. */
@@ -153,14 +180,7 @@ async function killAgainAndAgain(server: number, random: () => number): Promise<
   }
 }
 
-async function saidIn(runId: string): Promise<Said[]> {
-  const cache = path.join(setUp.dataDir, 'workflows', 'spaces', space.spaceId, 'cache')
-  const text = await readFile(path.join(cache, `${runId}.said`), 'utf8').catch(() => '')
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Said)
-}
+const saidIn = (runId: string): Said[] => said.filter(({ run }) => run === runId)
 
 async function metricsOf({ workflow, runId }: Made): Promise<string[]> {
   const answer = await space.get(`${workflow}/runs/${runId}/metrics`)
@@ -209,7 +229,7 @@ async function checkRun(made: Made): Promise<number> {
   expectOneEnd(of('run'), run.status, about)
   for (const { name, status } of run.tasks) expectOneEnd(of('task', name), status, `${name} of ${about}`)
 
-  const said = await saidIn(made.runId)
+  const said = saidIn(made.runId)
   for (const task of run.tasks)
     checkTask(
       task,

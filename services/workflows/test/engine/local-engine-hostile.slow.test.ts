@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
+import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { EngineRun, EngineTaskState, TaskRef } from '../../src/ports.ts'
 import { until } from './engine-contract.ts'
@@ -91,6 +92,27 @@ it('ends a run that fills the disk', async () => {
     'Failed',
     'The run’s folder outgrew its limit, or the disk was nearly full',
   ])
+})
+
+it('ends a run that fills the disk by a file without a name, held open by it or by a daemon of it', async () => {
+  const hold = `perl -e 'open my $f, "+>", "big" or die; unlink "big"; my $piece = "x" x 2**20;
+    for (1 .. 100) { print $f $piece } $f->flush if $f->can("flush"); sleep 1 while 1'`
+  for (const script of [hold, `(setsid ${hold} > /dev/null 2>&1 &) ; sleep 600`]) {
+    const { status, message } = await run(script, {})
+    expect([status, message]).toEqual([
+      'Failed',
+      'The run’s folder outgrew its limit, or the disk was nearly full',
+    ])
+  }
+})
+
+it('lets no task write to what outlives its run', async () => {
+  const script = `touch "$HOME/../../../../../cache/fill" "$HOME/../../fill" "$HOME/../fill"; ls -A "$HOME/../../../../.."; true`
+  const { status, log } = await run(script)
+  const cache = path.join(subject.dataDir, 'workflows', 'spaces', subject.spaceId, 'cache')
+  const left = await readdir(cache).catch(() => [])
+  expect([status, left]).toEqual(['Succeeded', []])
+  if (subject.engine.confinement?.endsTogether === true) expect(log).not.toMatch(/^cache$/m)
 })
 
 it('holds a fork bomb down while others go on', async () => {

@@ -22,20 +22,20 @@ import type { WorkflowsTables } from '../../src/queries/tables.ts'
 import type { Behaviour, EngineUnderTest } from './engine-contract.ts'
 import { LIMITS } from './limits.ts'
 import { MemoryOutput } from './memory-output.ts'
-import { PLAIN_ARGUMENTS, scriptTask, shell } from './shell.ts'
+import { PLAIN_ARGUMENTS, scriptTask, shell, signalsIn } from './shell.ts'
 
 const log = createLogger({ level: process.env.TEST_LOG_LEVEL ?? 'silent', fd: 2 })
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-function scriptOf(behaviour: Behaviour): string {
+function scriptOf(behaviour: Behaviour, signals: string): string {
   switch (behaviour.kind) {
     case 'succeed':
       return ':'
     case 'fail':
       return `echo ${quoted(behaviour.line)}; exit 3`
     case 'wait':
-      return `until [ -e "$HOME/../../../../../cache/${behaviour.name}" ]; do sleep 0.02; done`
+      return `until [ -e ${quoted(path.join(signals, behaviour.name))} ]; do sleep 0.02; done`
     case 'append':
       return `printf '%s\\n' ${quoted(behaviour.line)} >> ${quoted(behaviour.file)}`
     case 'print':
@@ -64,6 +64,8 @@ export async function startLocalEngine(
 ): Promise<LocalEngineTest> {
   const database = await cloneTemplate(inject('databaseAdminUrl'))
   const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-engine-'))
+  const signals = signalsIn(dataDir)
+  await mkdir(signals)
   await writeFile(path.join(dataDir, 'master.key'), 'the platform’s own', { mode: 0o644 })
   const pool = createPool(database.url, { max: 8, applicationName: 'test', log })
   const notifications = createNotifications({ url: database.url, log })
@@ -91,9 +93,9 @@ export async function startLocalEngine(
       slots: 4,
       slotsOfSpace: 4,
       environment: {},
-      readable: [],
       ...given,
       ...more,
+      readable: [signals, ...(given.readable ?? [])],
     })
     closing.unshift(() => engine.close())
     return engine
@@ -117,7 +119,6 @@ export async function startLocalEngine(
     )
     return { spaceId, workflowId, runId }
   }
-  const cache = path.join(dataDir, 'workflows', 'spaces', spaceId, 'cache')
   return {
     engine,
     output,
@@ -127,10 +128,9 @@ export async function startLocalEngine(
     spaceId,
     record,
     another: (more = {}) => start(more, notifications),
-    behave: (behaviour) => scriptTask(scriptOf(behaviour)),
+    behave: (behaviour) => scriptTask(scriptOf(behaviour, signals)),
     async release(name) {
-      await mkdir(cache, { recursive: true })
-      await writeFile(path.join(cache, name), '', { mode: 0o644 })
+      await writeFile(path.join(signals, name), '', { mode: 0o644 })
     },
     logOf: async (ref, task) => output.logOf({ ...ref, task }),
     async run(script, more) {

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import type { LocalEngineOptions } from '../../src/adapters/local/engine.ts'
 import { TaskFailure, type TaskProgram } from '../../src/adapters/local/program.ts'
 import type { PlannedTask } from '../../src/ports.ts'
@@ -23,6 +24,9 @@ export const scriptTask = (
   template: { name: 'shell', version: 'v1.0.0' },
   arguments: { script, ...more },
 })
+
+/** Folder of what tasks wait for: they may read it. */
+export const signalsIn = (dataDir: string): string => path.join(dataDir, 'signals')
 
 const REFERENCE = /\$\{secret\.([A-Z_]+)\}/g
 

@@ -5,7 +5,7 @@ import { createLocalEngine } from '../../src/adapters/local/engine.ts'
 import type { TaskOutput } from '../../src/ports.ts'
 import type { WorkflowsTables } from '../../src/queries/tables.ts'
 import { LIMITS } from './limits.ts'
-import { PLAIN_ARGUMENTS, shell } from './shell.ts'
+import { PLAIN_ARGUMENTS, shell, signalsIn } from './shell.ts'
 
 const [url = '', dataDir = ''] = process.argv.slice(2)
 const log = createLogger({ level: 'silent' })
@@ -29,7 +29,7 @@ const engine = await createLocalEngine({
   slots: 4,
   slotsOfSpace: 4,
   environment: {},
-  readable: [],
+  readable: [signalsIn(dataDir)],
 })
 process.on('SIGTERM', () => void engine.close().then(() => process.exit(0)))
 process.send?.('ready')

@@ -1,29 +1,29 @@
-import { execFile } from 'node:child_process'
 import { statfs } from 'node:fs/promises'
-import { promisify } from 'node:util'
 import { every } from '@atrium/kernel/lifecycle'
 import type { RunRef } from '../../ports.ts'
 import type { Folders } from './folders.ts'
+import type { Holdings } from './holdings.ts'
 import type { TaskLimits } from './limits.ts'
+import { heldBy, type Size, sizeOf } from './measure.ts'
 
 const LOOK_MS = 500
 /** Folders are measured again after so many times as long as it took, and not before MEASURE_MS. */
 const REST = 20
 const MEASURE_MS = 5000
-const MEASURE_AT_MOST_MS = 60_000
 
 type Run = Omit<RunRef, 'attempt'>
-const run = promisify(execFile)
 
 /** Ends runs whose folder outgrows its limit, and, when the disk is nearly full, the one that takes most of it. */
 export class DiskWatch {
   readonly #folders: Folders
+  readonly #holdings: Holdings
   readonly #limits: TaskLimits
   readonly #end: (ref: Run) => void
   #nextMeasure = 0
 
-  constructor(folders: Folders, limits: TaskLimits, end: (ref: Run) => void) {
+  constructor(folders: Folders, holdings: Holdings, limits: TaskLimits, end: (ref: Run) => void) {
     this.#folders = folders
+    this.#holdings = holdings
     this.#limits = limits
     this.#end = end
   }
@@ -44,7 +44,7 @@ export class DiskWatch {
     if (!isFull && Date.now() < this.#nextMeasure) return
     const began = Date.now()
     const sizes = await Promise.all(
-      [...runs.values()].map(async (ref) => ({ ref, mb: await this.#measure(ref) })),
+      [...runs.values()].map(async (ref) => ({ ref, ...(await this.#measure(ref)) })),
     )
     this.#nextMeasure = Date.now() + Math.max(MEASURE_MS, REST * (Date.now() - began))
     for (const { ref, mb } of sizes) if (mb > this.#limits.workspaceMb) this.#end(ref)
@@ -58,11 +58,12 @@ export class DiskWatch {
     return (bavail * bsize) / 2 ** 20 < this.#limits.diskReserveMb
   }
 
-  /** @returns MiB; 0 where it cannot be told */
-  async #measure(ref: Run): Promise<number> {
-    const answer = await run('du', ['-skx', this.#folders.ofRun(ref)], { timeout: MEASURE_AT_MOST_MS }).catch(
-      (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
-    )
-    return Number.parseInt(answer.stdout, 10) / 1024 || 0
+  /** Its folder, what its programs write to besides, and what they hold that has no name any more. */
+  async #measure(ref: Run): Promise<Size> {
+    const held = this.#holdings.of(ref.runId)
+    const folders = new Set([this.#folders.ofRun(ref), ...held.flatMap((holding) => holding.folders)])
+    const pids = held.map(({ pid }) => pid)
+    const [named, nameless] = await Promise.all([sizeOf([...folders]), heldBy(pids, this.#folders.root)])
+    return { mb: named.mb + nameless.mb, files: named.files + nameless.files }
   }
 }

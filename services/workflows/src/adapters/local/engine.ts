@@ -21,6 +21,7 @@ import {
 import type { WorkflowsDb } from '../../queries/tables.ts'
 import type { TaskArguments } from './execute.ts'
 import { Folders } from './folders.ts'
+import { Holdings } from './holdings.ts'
 import type { TaskLimits } from './limits.ts'
 import type { TaskProgram } from './program.ts'
 import { chooseConfinement } from './sandbox/choose.ts'
@@ -120,7 +121,9 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<Lo
   }
   const confinement = slots > 0 ? await confine(options, folders) : undefined
   const worker =
-    confinement === undefined ? undefined : new Worker({ ...options, folders, confinement, onChange: tell })
+    confinement === undefined
+      ? undefined
+      : new Worker({ ...options, folders, holdings: new Holdings(), confinement, onChange: tell })
   let isClosed = false
   await notifications.subscribe(LOCAL_ENGINE_CHANNEL, (payload) => {
     if (isClosed) return

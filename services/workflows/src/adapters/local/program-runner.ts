@@ -1,4 +1,5 @@
 import type { Folders, TaskFolders } from './folders.ts'
+import type { Holdings } from './holdings.ts'
 import type { TaskLimits } from './limits.ts'
 import { readUpTo } from './log/read-up-to.ts'
 import { Tail, type TaskLog } from './log/task-log.ts'
@@ -15,6 +16,7 @@ export interface RunnerDeps {
   /** Given to every process of a task; the operator's own choice. */
   readonly environment: Readonly<Record<string, string>>
   readonly folders: Folders
+  readonly holdings: Holdings
 }
 
 export interface TaskOfRunner {
@@ -30,7 +32,7 @@ export interface TaskOfRunner {
 
 /** Runs one program of a task, confined, and says how it ended. @throws TaskFailure when it cannot be started */
 export async function runProgram(
-  { confinement, limits, environment }: RunnerDeps,
+  { confinement, limits, environment, holdings }: RunnerDeps,
   task: TaskOfRunner,
   [command, args, options = {}]: readonly [string, readonly string[], (ExecOptions | undefined)?],
 ): Promise<ExecResult> {
@@ -45,7 +47,8 @@ export async function runProgram(
     args,
     cwd: options.cwd ?? folders.workspace,
     uid: confinement.uidOf(task.spaceId) ?? 0,
-    writable: [folders.workspace, folders.cache, folders.own, ...(options.writable ?? [])],
+    writable: [folders.workspace, folders.own, ...(options.writable ?? [])],
+    readable: options.readable ?? [],
     limits,
     merges: isLogged,
     env: {
@@ -67,6 +70,7 @@ export async function runProgram(
     signal: task.signal,
     timeoutMs: Math.max(1, timeoutMs),
     marker: task.marker,
+    onStart: (pid) => holdings.add(task.runId, { pid, folders: options.writable ?? [] }),
     onOutput: async (stdout, stderr) => {
       const reading = isLogged
         ? log.follow(stdout, tail)

@@ -18,7 +18,10 @@ export interface RunningTask {
   readonly arguments: Readonly<Record<string, string>>
   /** Folder that the tasks of a run share. Absolute, without symbolic links. */
   readonly workspace: string
-  /** Folder for what outlives runs of this space: environments by hash, for example. Absolute. */
+  /**
+   * Folder for what outlives runs of this space: environments by hash, for example. Absolute. Programs do not see it
+   * unless a call of `exec` names a part of it.
+   */
   readonly cache: string
   /** Aborted when the run is cancelled, the time is over or another process has taken the task. */
   readonly signal: AbortSignal
@@ -36,8 +39,10 @@ export interface ExecOptions {
   readonly env?: Readonly<Record<string, string>>
   /** The workspace by default. */
   readonly cwd?: string
-  /** Folders besides workspace and cache that it may write to. */
+  /** Folders besides the workspace that it may write to; what lies in them counts for the run meanwhile. */
   readonly writable?: readonly string[]
+  /** Folders of the cache that it may read. */
+  readonly readable?: readonly string[]
   readonly timeoutSeconds?: number
   /** Whether its output goes to the log; true by default. */
   readonly logged?: boolean

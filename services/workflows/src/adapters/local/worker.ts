@@ -72,7 +72,9 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#disk = new DiskWatch(options.folders, options.limits, (ref) => this.#interruptRun(ref, 'disk'))
+    this.#disk = new DiskWatch(options.folders, options.holdings, options.limits, (ref) =>
+      this.#interruptRun(ref, 'disk'),
+    )
     this.#leftovers = new Leftovers(options.folders, (runs) => runsWithUse(options.db, runs))
   }
 

@@ -94,19 +94,26 @@ async function make(
   task: Task,
   { folder, file, python }: { folder: string; file: string; python: Interpreter },
 ): Promise<void> {
-  const demand = async (what: string, command: string, args: readonly string[]): Promise<void> => {
+  const downloads = path.join(task.cache, 'pip')
+  const demand = async (
+    what: string,
+    command: string,
+    args: readonly string[],
+    writable = [folder, downloads],
+  ): Promise<void> => {
     const env = {
-      PIP_CACHE_DIR: path.join(task.cache, 'pip'),
+      PIP_CACHE_DIR: downloads,
       PIP_DISABLE_PIP_VERSION_CHECK: '1',
       PIP_NO_INPUT: '1',
     }
-    const result = await task.exec(command, args, { cwd: path.dirname(file), env })
+    const result = await task.exec(command, args, { cwd: path.dirname(file), env, writable })
     if (result.exitCode === 0) return
     throw new TaskFailure(`${what}${result.tail === '' ? '' : `:\n${result.tail}`}`)
   }
   task.log(`Making an environment of Python ${python.version} for ${path.relative(task.workspace, file)}`)
   const failed = 'The environment could not be made'
-  await demand(failed, 'rm', ['-rf', '--', folder])
+  await demand(failed, 'rm', ['-rf', '--', folder], [task.cache])
+  await demand(failed, 'mkdir', ['-p', '--', folder, downloads], [task.cache])
   await demand(failed, python.executable, ['-m', 'venv', '--', folder])
   const install = ['-m', 'pip', 'install', '--progress-bar', 'off', '-r', file]
   await demand('The requirements could not be installed', path.join(folder, 'bin', 'python'), install)
@@ -126,5 +133,6 @@ async function tidy(task: Task, home: string): Promise<void> {
     .sort((a, b) => b.at - a.at)
     .slice(MOST_KEPT)
     .filter(({ at }) => Date.now() - at > UNUSED_MS)
-  if (old.length > 0) await task.exec('rm', ['-rf', '--', ...old.map(({ name }) => path.join(home, name))])
+  const folders = old.map(({ name }) => path.join(home, name))
+  if (old.length > 0) await task.exec('rm', ['-rf', '--', ...folders], { writable: [task.cache] })
 }

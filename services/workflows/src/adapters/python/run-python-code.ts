@@ -37,6 +37,7 @@ export const runPythonCode =
       [script, ...words],
       {
         cwd,
+        ...(home === undefined ? {} : { readable: [home] }),
         env: { PYTHONUNBUFFERED: '1', ...own, ...readEnvironment(env) },
         ...(timeoutSeconds === undefined ? {} : { timeoutSeconds: Number(timeoutSeconds) }),
       },

@@ -152,7 +152,8 @@ export async function createConfinement(mode: Mode, options: ConfinementOptions)
   const hasUsers = mode === 'own namespaces' || mode === 'own user'
 
   async function launch(cell: Cell): Promise<Launch> {
-    const view = { hidden, stage, writable: cell.writable, readable: options.readable }
+    const readable = [...options.readable, ...(cell.readable ?? [])]
+    const view = { hidden, stage, writable: cell.writable, readable }
     const fstab = path.join(options.folder, `${randomUUID()}.fstab`)
     const hasFstab = hasNamespaces && !options.byLauncher
     if (hasFstab) writeFileSync(fstab, fstabOf(view), { mode: 0o600 })

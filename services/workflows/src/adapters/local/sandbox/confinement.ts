@@ -13,6 +13,8 @@ export interface Cell {
   readonly uid: number
   /** Folders that it may write to. */
   readonly writable: readonly string[]
+  /** Folders that it may read although they lie in hidden ones. */
+  readonly readable?: readonly string[]
   readonly limits: TaskLimits
 }
 

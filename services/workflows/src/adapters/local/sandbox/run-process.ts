@@ -16,6 +16,8 @@ export interface ProcessOptions {
   readonly timeoutMs: number
   /** Stands in the environment of all that the task starts. */
   readonly marker: string
+  /** @returns what is called once the program has ended */
+  onStart?(pid: number): () => void
   onOutput(stdout: Readable, stderr: Readable): Promise<void>
 }
 
@@ -53,6 +55,7 @@ export async function runProcess(
     // A group of its own, and no terminal.
     detached: true,
   })
+  const onEnd = child.pid === undefined ? undefined : options.onStart?.(child.pid)
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
   const output = options.onOutput(child.stdout, child.stderr)
   const over = new AbortController()
@@ -81,6 +84,7 @@ export async function runProcess(
     clearTimeout(timer)
     options.signal.removeEventListener('abort', onAbort)
     launch.close()
+    onEnd?.()
   }
 }
 
