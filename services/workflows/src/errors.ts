@@ -32,8 +32,14 @@ export const secretNotFound = (name: string): AppError => notFound('Secret', nam
 export const stageNotAssigned = (stage: string): AppError =>
   new AppError(404, 'not_assigned', `Nothing is assigned to the stage ${stage}`)
 
-export const configurationBound = (configurationId: string): AppError =>
-  conflict(`Configuration ${configurationId} is bound to a stage`, 'configuration_bound')
+/** 409. @param stages none where the last one let go of it at this moment */
+export const configurationBound = (configurationId: string, stages: readonly string[]): AppError =>
+  conflict(
+    stages.length === 0
+      ? `Configuration ${configurationId} was bound to a stage until now; try again`
+      : `Configuration ${configurationId} is bound to the stage${stages.length === 1 ? '' : 's'} ${stages.join(', ')}`,
+    'configuration_bound',
+  )
 
 /**
  * Why a conditional write touched no row.
@@ -83,6 +89,10 @@ export const runExpired = (runId: string): AppError =>
     `The workspace of run ${runId} is gone, as its logs and results are, for its age: it cannot be retried; start a new run`,
     'run_expired',
   )
+
+/** 409: what an Idempotency-Key stands for is gone, and is not made again. */
+export const keyedRunDeleted = (runId: string): AppError =>
+  conflict(`The run ${runId} that this Idempotency-Key stands for was deleted`, 'run_deleted')
 
 export const runNotEnded = (runId: string, status: string): AppError =>
   conflict(`Run ${runId} is ${status}: cancel it, or wait for its end`, 'run_not_ended')

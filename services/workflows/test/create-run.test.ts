@@ -242,7 +242,7 @@ describe('an idempotency key', () => {
     expect((await pipelines.run(two, keyed('k'))).body.runId).not.toBe(first.body.runId)
   })
 
-  it('is not used up by a request that was refused, nor by a run that is gone', async () => {
+  it('is not used up by a request that was refused, but stands for a run also when that is gone', async () => {
     const workflow = await pipelines.workflow([task('only', [], { args: '${config.A}' })])
     expect((await pipelines.run(workflow, keyed('k'))).status).toBe(422)
     await pipelines.configure(workflow, 'a', { A: '1' })
@@ -253,7 +253,22 @@ describe('an idempotency key', () => {
     engine.succeed(made.body.runId)
     await pipelines.inStatus(workflow, made.body.runId, 'Succeeded')
     expect((await pipelines.call('DELETE', `/${workflow}/runs/${made.body.runId}`)).status).toBe(204)
-    expect((await pipelines.run(workflow, keyed('k'))).body.runId).not.toBe(made.body.runId)
+    const again = await pipelines.run(workflow, keyed('k'))
+    expect([again.status, again.body.detail]).toEqual([
+      409,
+      `The run ${made.body.runId} that this Idempotency-Key stands for was deleted`,
+    ])
+    expect((await pipelines.call('DELETE', `/${workflow}`)).status).toBe(204)
+  })
+
+  it('of a workflow that is not there is refused as without it', async () => {
+    const answer = await pipelines.call('POST', '/none/runs?stage=test', keyed('k'))
+    expect([answer.status, answer.body]).toEqual([404, { detail: 'Workflow none not found' }])
+  })
+
+  it('and all else of a run without the id of its version is refused in words', async () => {
+    const answer = await pipelines.run(await pipelines.workflow(), {}, 'stage=test&versionId=')
+    expect([answer.status, answer.body.detail]).toEqual([400, 'query.versionId must not be empty'])
   })
 
   it('stands for 24 hours', async () => {

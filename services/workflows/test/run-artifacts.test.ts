@@ -86,6 +86,29 @@ describe('files that a task has left', () => {
     expect((await download(run, 'empty')).body).toBe('')
   })
 
+  it('are not sent again to those who have them, nor to those who ask for no body', async () => {
+    const run = await recordRun(platform, space.spaceId, ['a'])
+    await keep(run, 'x.txt', 'first')
+    const get = (headers: Record<string, string>, method = 'GET') =>
+      platform.call(method, `${run.path}/artifacts/a/x.txt`, { token: space.memberToken, headers })
+    const tag = `"${createHash('sha256').update('first').digest('hex')}"`
+    const whole = await get({})
+    expect([whole.headers.get('etag'), whole.body]).toEqual([tag, 'first'])
+    for (const given of [tag, `"other", W/${tag}`, '*']) {
+      const same = await get({ 'if-none-match': given })
+      expect([same.status, same.headers.get('etag'), same.body], given).toEqual([304, tag, ''])
+    }
+    const head = await get({}, 'HEAD')
+    expect([head.status, head.headers.get('content-length'), head.headers.get('etag')]).toEqual([
+      200,
+      '5',
+      tag,
+    ])
+    await keep(run, 'x.txt', 'second')
+    const changed = await get({ 'if-none-match': tag })
+    expect([changed.status, changed.body]).toEqual([200, 'second'])
+  })
+
   it.each([
     ['page.html', 'application/octet-stream'],
     ['picture.svg', 'application/octet-stream'],

@@ -70,6 +70,30 @@ describe('a version', () => {
     expect((await world.send('GET', 'workflows/none')).status).toBe(404)
   })
 
+  it('is refused for the same as validation tells, whatever is sent as tasks', async () => {
+    const [good] = tasks
+    const wrong = [
+      { ...pythonTask('a'), arguments: { script: 'a.py', args: 1 } },
+      { ...pythonTask('b'), templateRef: { name: 'nope', version: 'v1' } },
+      { ...pythonTask('a'), templateRef: { name: 'run-python-code', version: '1' } },
+      { ...pythonTask('c'), templateRef: { name: 'run-python-code', version: 1 } },
+      { ...pythonTask('d'), dependencies: 'a' },
+      { ...pythonTask('e'), templateRef: undefined, name: undefined },
+      { ...good, arguments: [] },
+      5,
+    ]
+    const { body } = await world.send('POST', 'workflows/w/versions:validate', { body: { tasks: wrong } })
+    expect(body.errors.length).toBeGreaterThan(8)
+    const answer = await world.send('PUT', at('wrong'), { body: { tasks: wrong } })
+    expect([answer.status, answer.body.detail]).toEqual([
+      400,
+      `body.tasks are not valid: ${body.errors.join('; ')}`,
+    ])
+    for (const none of [{}, { tasks: null }, { tasks: { a: 1 } }, []])
+      expect((await world.send('PUT', at('wrong'), { body: none })).status).toBe(400)
+    expect((await world.send('GET', at('wrong'))).status).toBe(404)
+  })
+
   it('is refused with every fault, and nothing is kept', async () => {
     const wrong = [
       { ...pythonTask('a'), templateRef: { name: 'run-python-code', version: '1.2.3' } },
@@ -234,6 +258,12 @@ describe('GET /v1/task-templates', () => {
       secrets: 'only',
     })
     expect((await world.platform.call('GET', '/workflows/v1/task-templates', {})).status).toBe(401)
+    const token = world.space.memberToken
+    const part = await world.platform.call('GET', '/workflows/v1/task-templates?limit=1&page=2', { token })
+    const whole = await world.platform.call('GET', '/workflows/v1/task-templates', { token })
+    expect(part.body).toEqual({ items: [whole.body.items[1]], totalCount: whole.body.items.length })
+    const wrong = await world.platform.call('GET', '/workflows/v1/task-templates?limit=0', { token })
+    expect([wrong.status, wrong.body.detail]).toEqual([400, 'query.limit must be 1 or more'])
     expect((await list(world.space.apiKey)).status).toBe(401)
     expect((await list(world.platform.superuserClient.token)).status).toBe(200)
   })

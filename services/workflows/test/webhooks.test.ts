@@ -67,6 +67,7 @@ describe('a webhook trigger', () => {
       { body: '{"ref":"main"}' },
       { body: '{not json' },
       { body: Buffer.from([0, 255, 1]), headers: { 'content-type': 'application/octet-stream' } },
+      { headers: { 'x-signature-256': 'not looked at'.repeat(100) } },
       { body: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
     ]
     for (const call of bodies) {
@@ -116,6 +117,7 @@ describe('a webhook trigger', () => {
       signed(body, sign(body).replace('sha256=', 'sha1=')),
       signed(body, sign(body).replace('sha256=', '')),
       signed(body, 'sha256='),
+      signed(body, `${sign(body)}${'0'.repeat(5000)}`),
       signed(body, ''),
       signed(JSON.stringify(JSON.parse(body)), sign(body)),
       {},

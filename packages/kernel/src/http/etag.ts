@@ -26,3 +26,14 @@ export function ifMatchVersions(request: FastifyRequest): number[] | undefined {
   if (versions.length === 0) throw preconditionFailed()
   return versions
 }
+
+/** The same for a PUT that creates what is not there: `If-Match: *` wants that it is there (RFC 9110 §13.1.1). */
+export const ifMatchOfUpsert = (request: FastifyRequest): number[] | 'any' | undefined =>
+  request.headers['if-match']?.trim() === '*' ? 'any' : ifMatchVersions(request)
+
+/** Whether the caller has what this tag names already (`If-None-Match`, compared weakly). */
+export function isNotModified(request: FastifyRequest, tag: string): boolean {
+  const header = request.headers['if-none-match']
+  if (header === undefined) return false
+  return header.trim() === '*' || header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag)
+}

@@ -110,6 +110,9 @@ export function faultsByPlace(found: readonly Fault[]): FaultAt[] {
   return [...told.values()]
 }
 
+/** A name that a path would swallow stands in quotes. */
+const shownStep = (step: string): string => (/^[^\s."]+$/.test(step) ? step : JSON.stringify(step))
+
 /**
  * What is wrong with a request, in words: every fault that was found, each with its field.
  * @param part `body`, `query` or `params`
@@ -117,7 +120,7 @@ export function faultsByPlace(found: readonly Fault[]): FaultAt[] {
  */
 export function describeFaults(found: readonly Fault[], part: string): { field: string; message: string } {
   const faults = faultsByPlace(found).map(({ path, reason }) => ({
-    field: [part, ...path].join('.'),
+    field: [part, ...path.map(shownStep)].join('.'),
     reason,
   }))
   const texts = faults.map(({ field, reason }) => `${field} ${reason}`)

@@ -1,5 +1,5 @@
 export { type BodyMemory, readBody, readJsonBodies, readLenientJson, streamJsonBodies } from './bodies.ts'
-export { faultsOfValue } from './compilers.ts'
+export { compileValidator, faultsOfValue } from './compilers.ts'
 export {
   BLANKS,
   described,
@@ -13,7 +13,7 @@ export {
   withEtag,
 } from './contract.ts'
 export { createDrain, type Drain, onCutOff } from './drain.ts'
-export { etagOf, ifMatchVersions, setEtag } from './etag.ts'
+export { etagOf, ifMatchOfUpsert, ifMatchVersions, isNotModified, setEtag } from './etag.ts'
 export {
   type Batches,
   type ServerSentEvent,

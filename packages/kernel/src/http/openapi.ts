@@ -40,6 +40,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   201: 'Created',
   204: 'Done; no body',
   303: 'Go on at the address in `Location`',
+  304: '`If-None-Match` names what there is; no body',
   400: 'The request is malformed, or a value in it is not valid; the message names each',
   401: 'No credential, or none that is valid here',
   403: 'Not open to this caller',

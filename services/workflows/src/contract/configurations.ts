@@ -11,7 +11,7 @@ const Data = Type.Record(Type.String(), Type.String(), {
   propertyNames: {
     type: 'string',
     pattern: `^${REFERENCE_NAME}$`,
-    'x-must': `have keys that may ${REFERENCE_NAME_MUST}`,
+    'x-must': `be another key: keys are ${REFERENCE_NAME_MUST.slice('be '.length)}`,
   },
   description:
     'Values of `${config.KEY}`. Everybody in the space reads them: what must stay secret is a secret',

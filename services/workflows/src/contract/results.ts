@@ -125,8 +125,24 @@ const OTHER_TYPES = [
 
 const Bytes = named('ArtifactBytes', Type.Unsafe<Readable>({ type: 'string', format: 'binary' }))
 
+const TAGGED = {
+  headers: { ETag: { type: 'string', description: 'Names the bytes of the file, for `If-None-Match`' } },
+}
+
+export const ArtifactHeaders = Type.Object({
+  'if-none-match': Type.Optional(
+    Type.String({ description: 'An `ETag` of before; 304 while the file is the same' }),
+  ),
+})
+
+export const ArtifactSame = {
+  ...Type.Null({ description: '`If-None-Match` names the file; no body' }),
+  ...TAGGED,
+}
+
 export const ArtifactBytes = {
   description: 'The file, always as one to be saved',
+  ...TAGGED,
   content: {
     'application/json': {
       schema: named('ArtifactJson', Type.Unsafe<Readable>({ description: 'As the task wrote it' })),

@@ -79,7 +79,11 @@ export const RunParams = Type.Object({
 export const RunQuery = Type.Object({
   stage: Stage,
   versionId: Type.Optional(
-    Type.String({ maxLength: 63, description: 'The version assigned to the stage when absent' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 63,
+      description: 'The version assigned to the stage when absent',
+    }),
   ),
 })
 

@@ -65,7 +65,6 @@ export const WebhookParams = Type.Object({ webhookSecret: Type.String() })
 export const WebhookHeaders = Type.Object({
   'x-signature-256': Type.Optional(
     Type.String({
-      maxLength: 200,
       description: '`sha256=` and the HMAC-SHA256 of the raw body under the secret, in hex',
     }),
   ),

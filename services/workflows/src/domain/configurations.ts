@@ -2,7 +2,7 @@ import type { Act } from '@atrium/access'
 import { isForeignKeyViolation } from '@atrium/kernel/db'
 import { invalidInput, preconditionFailed } from '@atrium/kernel/errors'
 import type { WorkflowsContext } from '../context.ts'
-import type { ListQuery } from '../contract/common.ts'
+import { type ListQuery, STAGES } from '../contract/common.ts'
 import { configurationBound, configurationNotFound, missed, workflowNotFound } from '../errors.ts'
 import {
   type ConfigurationRow,
@@ -13,9 +13,11 @@ import {
   selectConfiguration,
   updateConfiguration,
 } from '../queries/configurations.ts'
+import { selectAssignments } from '../queries/stages.ts'
 import { selectWorkflow } from '../queries/workflows.ts'
 import { begun, type Found } from './begun.ts'
 import { demandRoom } from './quotas.ts'
+import { anyOf, type Upsertable } from './upsertable.ts'
 
 type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'env'>
 type Data = Readonly<Record<string, string>>
@@ -61,7 +63,7 @@ export async function putConfiguration(
   ref: ConfigurationRef,
   data: Data,
   act: Act,
-  versions: readonly number[] | undefined,
+  versions: Upsertable,
 ): Promise<{ row: ConfigurationRow; isNew: boolean }> {
   const { spaceId, workflowId, configurationId } = ref
   if ((await selectWorkflow(ctx.db, spaceId, workflowId)) === undefined) throw workflowNotFound(workflowId)
@@ -75,7 +77,7 @@ export async function putConfiguration(
           : undefined
       if (made !== undefined) await demandRoom(ctx, trx, 'configurations', spaceId)
       const row =
-        made ?? (await updateConfiguration(trx, spaceId, workflowId, configurationId, data, versions))
+        made ?? (await updateConfiguration(trx, spaceId, workflowId, configurationId, data, anyOf(versions)))
       if (row === undefined) throw preconditionFailed()
       await ctx.audit.record(trx, act, { ...entryOf(ref), after: shown(row) })
       return { row, isNew: made !== undefined }
@@ -128,7 +130,13 @@ export async function deleteConfiguration(
       }
       await ctx.audit.record(trx, act, { ...entryOf(ref), before: shown(before) })
     })
-    .catch((error: unknown) => {
-      throw isForeignKeyViolation(error) ? configurationBound(configurationId) : error
+    .catch(async (error: unknown) => {
+      if (!isForeignKeyViolation(error)) throw error
+      const assignments = await selectAssignments(ctx.db, spaceId, workflowId)
+      const bound = assignments.filter(({ configuration_id: id }) => id === configurationId)
+      throw configurationBound(
+        configurationId,
+        STAGES.filter((stage) => bound.some((one) => one.stage === stage)),
+      )
     })
 }

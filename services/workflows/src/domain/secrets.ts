@@ -20,6 +20,7 @@ import type { WorkflowsDb } from '../queries/tables.ts'
 import { begun, type Found } from './begun.ts'
 import { demandRoom } from './quotas.ts'
 import { secretPurpose } from './secret-purpose.ts'
+import { anyOf, type Upsertable } from './upsertable.ts'
 
 type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'masterKey' | 'env'>
 
@@ -51,7 +52,7 @@ export async function putSecret(
   name: string,
   value: string,
   act: Act,
-  versions: readonly number[] | undefined,
+  versions: Upsertable,
 ): Promise<{ row: SecretRow; isNew: boolean }> {
   const secret = { sealed: ctx.masterKey.seal(purposeOf(spaceId, name), value), updatedBy: act.qxId }
   return ctx.db
@@ -59,7 +60,7 @@ export async function putSecret(
     .execute(async (trx) => {
       const made = versions === undefined ? await insertSecret(trx, spaceId, name, secret) : undefined
       if (made !== undefined) await demandRoom(ctx, trx, 'secrets', spaceId)
-      const row = made ?? (await updateSecret(trx, spaceId, name, secret, versions))
+      const row = made ?? (await updateSecret(trx, spaceId, name, secret, anyOf(versions)))
       if (row === undefined) throw preconditionFailed()
       await ctx.audit.record(trx, act, { ...entryOf(spaceId, name), after: shown(row) })
       return { row, isNew: made !== undefined }

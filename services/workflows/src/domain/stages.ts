@@ -22,6 +22,7 @@ import {
 } from '../queries/stages.ts'
 import { selectVersion } from '../queries/versions.ts'
 import { selectWorkflow } from '../queries/workflows.ts'
+import { anyOf, type Upsertable } from './upsertable.ts'
 
 type Ctx = Pick<WorkflowsContext, 'db' | 'audit'>
 
@@ -70,7 +71,7 @@ export async function assignStage(
   ref: StageRef<Stage>,
   input: StageInput,
   act: Act,
-  versions: readonly number[] | undefined,
+  versions: Upsertable,
 ): Promise<{ row: StageAssignmentRow; isNew: boolean }> {
   const { spaceId, workflowId, stage } = ref
   const absent = await absentOf(ctx, ref, input)
@@ -85,7 +86,8 @@ export async function assignStage(
         versions === undefined
           ? await insertAssignment(trx, spaceId, workflowId, stage, assignment)
           : undefined
-      const row = made ?? (await updateAssignment(trx, spaceId, workflowId, stage, assignment, versions))
+      const row =
+        made ?? (await updateAssignment(trx, spaceId, workflowId, stage, assignment, anyOf(versions)))
       if (row === undefined) throw preconditionFailed()
       await ctx.audit.record(trx, act, {
         ...entryOf(ref),

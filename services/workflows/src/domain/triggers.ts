@@ -31,6 +31,7 @@ import { begun, type Found } from './begun.ts'
 import { demandRoom } from './quotas.ts'
 import { createRun } from './runs/create-run.ts'
 import { demandSchedule, nextTick } from './schedule/cron.ts'
+import { anyOf, type Upsertable } from './upsertable.ts'
 
 type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'publicUrl' | 'env'>
 
@@ -105,7 +106,7 @@ export async function putTrigger(
   path: TriggerPath,
   input: TriggerInput,
   act: Act,
-  versions: readonly number[] | undefined,
+  versions: Upsertable,
 ): Promise<ChangedTrigger> {
   const now = new Date()
   const settings = settingsOf(input, now)
@@ -116,7 +117,8 @@ export async function putTrigger(
     if (settings.type === 'schedule' && !(await isStageReady(trx, spaceId, workflowId, settings.stage)))
       throw stageNotReady(settings.stage)
     const put = (await lockTrigger(trx, path)) ?? (await made(trx, path, settings, versions, ctx, now))
-    const changed = 'isNew' in put ? put : await changedFrom(trx, path, settings, put, versions, ctx, now)
+    const changed =
+      'isNew' in put ? put : await changedFrom(trx, path, settings, put, anyOf(versions), ctx, now)
     const before = 'isNew' in put ? {} : { before: shown(put) }
     await ctx.audit.record(trx, act, { ...entryOf(path), ...before, after: shown(changed.row) })
     return changed
@@ -128,7 +130,7 @@ async function made(
   trx: WorkflowsDb,
   path: TriggerPath,
   settings: Settings,
-  versions: readonly number[] | undefined,
+  versions: Upsertable,
   ctx: Pick<Ctx, 'publicUrl' | 'env'>,
   now: Date,
 ): Promise<ChangedTrigger | TriggerRow> {

@@ -20,6 +20,7 @@ import { selectWorkflow } from '../queries/workflows.ts'
 import { begun } from './begun.ts'
 import { checkTasks } from './check-tasks.ts'
 import { demandRoom } from './quotas.ts'
+import { anyOf, type Upsertable } from './upsertable.ts'
 
 type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'env'>
 
@@ -55,7 +56,7 @@ export async function putVersion(
   ref: VersionRef,
   given: readonly unknown[],
   act: Act,
-  versions: readonly number[] | undefined,
+  versions: Upsertable,
 ): Promise<VersionRow> {
   const { spaceId, workflowId, versionId } = ref
   if ((await selectWorkflow(ctx.db, spaceId, workflowId)) === undefined) throw workflowNotFound(workflowId)
@@ -68,7 +69,7 @@ export async function putVersion(
     const before =
       made === undefined ? await lockVersion(trx, spaceId, workflowId, versionId, 'update') : undefined
     if (made === undefined && before === undefined) throw preconditionFailed()
-    if (before !== undefined && versions !== undefined && !versions.includes(before.row_version))
+    if (before !== undefined && anyOf(versions)?.includes(before.row_version) === false)
       throw preconditionFailed()
     const isSame = before !== undefined && JSON.stringify(before.tasks) === JSON.stringify(tasks)
     if (!isSame && before !== undefined && (await hasActiveRuns(trx, spaceId, workflowId, versionId)))

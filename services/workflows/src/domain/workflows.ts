@@ -19,6 +19,7 @@ import {
 } from '../queries/workflows.ts'
 import { begun, type Found } from './begun.ts'
 import { demandRoom } from './quotas.ts'
+import { anyOf, type Upsertable } from './upsertable.ts'
 
 type Ctx = Pick<WorkflowsContext, 'db' | 'audit' | 'env'>
 
@@ -39,13 +40,13 @@ export async function putWorkflow(
   workflowId: string,
   { name, maxParallelRuns }: WorkflowInput,
   act: Act,
-  versions: readonly number[] | undefined,
+  versions: Upsertable,
 ): Promise<WorkflowRow> {
   const fields = { name, maxParallelRuns }
   const put = async (trx: WorkflowsDb): Promise<WorkflowRow> => {
     const made = versions === undefined ? await insertWorkflow(trx, spaceId, workflowId, fields) : undefined
     if (made !== undefined) await demandRoom(ctx, trx, 'workflows', spaceId)
-    const row = made ?? (await updateWorkflow(trx, spaceId, workflowId, fields, versions))
+    const row = made ?? (await updateWorkflow(trx, spaceId, workflowId, fields, anyOf(versions)))
     if (row === undefined) throw preconditionFailed()
     await ctx.audit.record(trx, act, {
       spaceId,

@@ -39,7 +39,7 @@ export async function claimKey(
     .where('operation', '=', operation)
     .where('key', '=', key)
     .executeTakeFirst()
-  // Its run was deleted at this moment, and the key with it.
+  // It was deleted at this moment, for its age or with its workflow.
   return known ?? claimKey(trx, claim)
 }
 

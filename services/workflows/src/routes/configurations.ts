@@ -1,5 +1,5 @@
 import { actOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
+import { ifMatchOfUpsert, ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { WorkflowsContext } from '../context.ts'
 import { bodyErrors, errors, ListQuery, NoContent, spaceErrors, WorkflowParams } from '../contract/common.ts'
 import {
@@ -55,7 +55,7 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
     handler: async (request, reply) => {
       const { data } = request.body
       const act = actOf(request)
-      const { row, isNew } = await putConfiguration(ctx, request.params, data, act, ifMatchVersions(request))
+      const { row, isNew } = await putConfiguration(ctx, request.params, data, act, ifMatchOfUpsert(request))
       setEtag(reply, row.row_version)
       return reply.code(isNew ? 201 : 200).send(present(row))
     },

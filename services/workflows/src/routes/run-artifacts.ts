@@ -1,19 +1,21 @@
-import type { Readable } from 'node:stream'
-import { type ServiceScope, streamBytes } from '@atrium/kernel/http'
-import type { FastifyReply } from 'fastify'
+import { Readable } from 'node:stream'
+import { isNotModified, type ServiceScope, streamBytes } from '@atrium/kernel/http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { WorkflowsContext } from '../context.ts'
 import { errors, spaceErrors } from '../contract/common.ts'
 import {
   type Artifact,
   ArtifactBytes,
+  ArtifactHeaders,
   ArtifactList,
   ArtifactParams,
   ArtifactQuery,
+  ArtifactSame,
   RunResultParams,
   WildArtifactParams,
 } from '../contract/results.ts'
-import { listArtifacts, openArtifact } from '../domain/results/artifacts.ts'
+import { getArtifact, listArtifacts, openArtifact } from '../domain/results/artifacts.ts'
 import { contentTypeOf, dispositionOf } from '../domain/results/downloads.ts'
 import type { ArtifactRow } from '../queries/run-artifacts.ts'
 import { timestamp } from './answers.ts'
@@ -63,29 +65,37 @@ export function runArtifactRoutes(scope: ServiceScope, ctx: WorkflowsContext, gu
         tags,
         summary: 'Download a file that a task has left',
         params: hide ? WildArtifactParams : ArtifactParams,
-        response: { 200: ArtifactBytes, ...spaceErrors },
+        headers: ArtifactHeaders,
+        response: { 200: ArtifactBytes, 304: ArtifactSame, ...spaceErrors },
         hide,
       },
-      handler: async (request, reply) => reply.send(await download(ctx, request.params, reply)),
+      handler: async (request, reply) => reply.send(await download(ctx, request, request.params, reply)),
     })
   }
 }
 
 async function download(
   ctx: WorkflowsContext,
+  request: FastifyRequest,
   { task, ...params }: Static<typeof ArtifactParams> | Static<typeof WildArtifactParams>,
   reply: FastifyReply,
-): Promise<Readable> {
-  const name = '*' in params ? params['*'] : params.path
-  const { row, bytes } = await openArtifact(ctx, params, task, name)
-  reply.raw.once('close', () => bytes.destroy())
+): Promise<Readable | null> {
+  const row = await getArtifact(ctx, params, task, '*' in params ? params['*'] : params.path)
+  const tag = `"${row.sha256.toString('hex')}"`
+  void reply.headers({ etag: tag, 'cache-control': 'private, no-cache' })
+  if (isNotModified(request, tag)) {
+    void reply.code(304)
+    return null
+  }
   void reply.type(contentTypeOf(row.media_type)).headers({
     'content-length': row.size,
     'content-disposition': dispositionOf(row.path),
     // Were it shown in spite of all: no scripts, no origin, nothing from elsewhere.
     'content-security-policy': "default-src 'none'; sandbox",
     'x-content-type-options': 'nosniff',
-    'cache-control': 'private, no-cache',
   })
+  if (request.method === 'HEAD') return Readable.from([])
+  const bytes = await openArtifact(ctx, row)
+  reply.raw.once('close', () => bytes.destroy())
   return streamBytes(bytes)
 }

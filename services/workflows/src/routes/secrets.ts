@@ -1,5 +1,5 @@
 import { actOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
+import { ifMatchOfUpsert, ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { WorkflowsContext } from '../context.ts'
 import { bodyErrors, errors, ListQuery, NoContent, SpaceParams, spaceErrors } from '../contract/common.ts'
 import { Secret, SecretCreationParams, SecretInput, SecretList, SecretParams } from '../contract/secrets.ts'
@@ -43,7 +43,7 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
     handler: async (request, reply) => {
       const { spaceId, name } = request.params
       const act = actOf(request)
-      const versions = ifMatchVersions(request)
+      const versions = ifMatchOfUpsert(request)
       const { row, isNew } = await putSecret(ctx, spaceId, name, request.body.value, act, versions)
       setEtag(reply, row.row_version)
       return reply.code(isNew ? 201 : 200).send(present(row))

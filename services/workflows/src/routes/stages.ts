@@ -1,5 +1,5 @@
 import { actOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
+import { ifMatchOfUpsert, ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { WorkflowsContext } from '../context.ts'
 import { bodyErrors, errors, ListQuery, NoContent, spaceErrors, WorkflowParams } from '../contract/common.ts'
 import {
@@ -50,7 +50,7 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
     },
     handler: async (request, reply) => {
       const { params, body } = request
-      const { row, isNew } = await assignStage(ctx, params, body, actOf(request), ifMatchVersions(request))
+      const { row, isNew } = await assignStage(ctx, params, body, actOf(request), ifMatchOfUpsert(request))
       setEtag(reply, row.row_version)
       return reply.code(isNew ? 201 : 200).send(present(row))
     },

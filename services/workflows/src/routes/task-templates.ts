@@ -1,8 +1,9 @@
 import type { ServiceScope } from '@atrium/kernel/http'
-import { errors } from '../contract/common.ts'
+import { errors, ListQuery } from '../contract/common.ts'
 import { type TaskTemplate, TaskTemplateList } from '../contract/versions.ts'
 import { aliasesOf, TEMPLATES } from '../domain/templates/registry.ts'
 import type { TemplateRelease } from '../domain/templates/template.ts'
+import { partOf } from './answers.ts'
 import type { WorkflowsGuard } from './guard.ts'
 
 const present = (release: TemplateRelease): TaskTemplate => ({
@@ -29,8 +30,9 @@ export function taskTemplateRoutes(scope: ServiceScope, guard: WorkflowsGuard): 
     schema: {
       tags: ['Task templates'],
       summary: 'List the releases of all task templates with their arguments, the newest of each first',
-      response: { 200: TaskTemplateList, ...errors() },
+      querystring: ListQuery,
+      response: { 200: TaskTemplateList, ...errors(400) },
     },
-    handler: () => ({ items, totalCount: items.length }),
+    handler: ({ query }) => ({ items: [...partOf(items, query)], totalCount: items.length }),
   })
 }

@@ -1,5 +1,5 @@
 import { actOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
+import { ifMatchOfUpsert, ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { WorkflowsContext } from '../context.ts'
 import { bodyErrors, errors, ListQuery, NoContent, spaceErrors, WorkflowParams } from '../contract/common.ts'
 import { Run } from '../contract/runs.ts'
@@ -66,7 +66,7 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
       },
     },
     handler: async (request, reply) => {
-      const versions = ifMatchVersions(request)
+      const versions = ifMatchOfUpsert(request)
       const put = await putTrigger(ctx, request.params, request.body, actOf(request), versions)
       setEtag(reply, put.row.row_version)
       return reply.code(put.isNew ? 201 : 200).send(present(put.row, put.webhookUrl))

@@ -1,5 +1,12 @@
 import { actOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
+import {
+  compileValidator,
+  ifMatchOfUpsert,
+  ifMatchVersions,
+  type ServiceScope,
+  setEtag,
+  withEtag,
+} from '@atrium/kernel/http'
 import type { WorkflowsContext } from '../context.ts'
 import { bodyErrors, errors, NoContent, PagedQuery, spaceErrors, WorkflowParams } from '../contract/common.ts'
 import {
@@ -45,9 +52,12 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
       body: VersionInput,
       response: { 201: withEtag(Version), ...bodyErrors, ...errors(403, 404, 409, 412) },
     },
+    // What is wrong with tasks is told at once, and in the words of `versions:validate`.
+    validatorCompiler: (part) =>
+      compileValidator(part.httpPart === 'body' ? { ...part, schema: VersionDraft } : part),
     handler: async (request, reply) => {
       const { tasks } = request.body
-      const row = await putVersion(ctx, request.params, tasks, actOf(request), ifMatchVersions(request))
+      const row = await putVersion(ctx, request.params, tasks, actOf(request), ifMatchOfUpsert(request))
       setEtag(reply, row.row_version)
       return reply.code(201).send(present(row))
     },

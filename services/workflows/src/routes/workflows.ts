@@ -1,5 +1,5 @@
 import { actOf } from '@atrium/access'
-import { ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
+import { ifMatchOfUpsert, ifMatchVersions, type ServiceScope, setEtag, withEtag } from '@atrium/kernel/http'
 import type { WorkflowsContext } from '../context.ts'
 import {
   bodyErrors,
@@ -53,7 +53,7 @@ function writing(scope: ServiceScope, ctx: WorkflowsContext, guard: WorkflowsGua
         workflowId,
         request.body,
         actOf(request),
-        ifMatchVersions(request),
+        ifMatchOfUpsert(request),
       )
       setEtag(reply, row.row_version)
       return reply.code(201).send(present(row))

@@ -22,15 +22,24 @@ export async function listArtifacts(
 }
 
 /** @throws AppError 404 when there is no such run, task or artifact */
-export async function openArtifact(
-  { db, blobs }: ArtifactDeps,
+export async function getArtifact(
+  { db }: Pick<ArtifactDeps, 'db'>,
   run: RunAddress,
   task: string,
   path: string,
-): Promise<{ readonly row: ArtifactRow; readonly bytes: Readable }> {
+): Promise<ArtifactRow> {
   await demandRun(db, run, task)
   const row = await selectArtifact(db, { ...run, task }, path)
-  const bytes = row && (await blobs.read({ spaceId: row.space_id, blob: row.blob }))
-  if (row === undefined || bytes === undefined) throw artifactNotFound(path)
-  return { row, bytes }
+  if (row === undefined) throw artifactNotFound(path)
+  return row
+}
+
+/** The bytes of an artifact. @throws AppError 404 when they are gone */
+export async function openArtifact(
+  { blobs }: Pick<ArtifactDeps, 'blobs'>,
+  { space_id: spaceId, blob, path }: ArtifactRow,
+): Promise<Readable> {
+  const bytes = await blobs.read({ spaceId, blob })
+  if (bytes === undefined) throw artifactNotFound(path)
+  return bytes
 }

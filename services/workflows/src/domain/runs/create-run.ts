@@ -5,6 +5,7 @@ import type { WorkflowsContext } from '../../context.ts'
 import {
   configurationNotFound,
   engineNotConfigured,
+  keyedRunDeleted,
   stageHasNoVersion,
   tooManyRuns,
   unresolvedReferences,
@@ -136,7 +137,7 @@ export async function recordedRun(
 
 /**
  * Makes a run and hands it to the engine. A request with a key makes one run, however often it comes.
- * @throws what `makeRun` throws, and AppError 409 when the key stands for another request
+ * @throws what `makeRun` throws, and AppError 409 when the key stands for another request, or for a run that was deleted
  */
 export async function createRun(
   ctx: Ctx,
@@ -153,7 +154,11 @@ export async function createRun(
     const known = once === undefined ? undefined : await claimOnce(trx, path, once)
     return known ?? (await makeRun(ctx, trx, request, by, path.runId))
   })
-  if (typeof made === 'string') return recordedRun(ctx, { ...path, runId: made })
+  if (typeof made === 'string') {
+    const first = await selectRun(ctx.db, { ...path, runId: made })
+    if (first === undefined) throw keyedRunDeleted(made)
+    return first
+  }
   const row = await recordedRun(ctx, path)
   ctx.keeper.begin(made)
   return row
