@@ -93,7 +93,8 @@ export async function startFakeOpenAi(options: FakeOpenAiOptions = {}): Promise<
     }
     const request = JSON.parse(raw.toString('utf8')) as FakeRequestBody
     if (request.stream === true) {
-      await stream(response, eventsOf(request, contentOf(behaviour)), behaviour)
+      const told = behaviour.events === undefined ? undefined : [Buffer.from(behaviour.events)]
+      await stream(response, told ?? eventsOf(request, contentOf(behaviour)), behaviour)
       return
     }
     answerWhole(response, wholeAnswer(request, behaviour, next !== undefined))
@@ -192,6 +193,7 @@ function answerAsTold(response: ServerResponse, behaviour: FakeBehaviour): void 
   response.writeHead(status, {
     ...COMMON,
     'content-type': behaviour.contentType ?? 'application/json',
+    ...(behaviour.contentEncoding === undefined ? {} : { 'content-encoding': behaviour.contentEncoding }),
     ...(behaviour.retryAfter === undefined ? {} : { 'retry-after': String(behaviour.retryAfter) }),
   })
   response.end(body)

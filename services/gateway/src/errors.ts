@@ -86,6 +86,10 @@ export const backendUnreachable = (backend: string, cause: unknown): AppError =>
 export const backendAnswerInvalid = (backend: string, reason: string): AppError =>
   new AppError(502, 'backend_answer_invalid', `The backend ${backend} sent an answer that ${reason}`)
 
+/** 502: an error amid a stream, which the caller sees as the backend worded it. */
+export const backendReportsError = (backend: string): AppError =>
+  new AppError(502, 'backend_error', `The backend ${backend} reported an error amid its answer`)
+
 /** 504: no answer, or none complete, in time. */
 export const backendTimeout = (backend: string, cause?: unknown): AppError =>
   new AppError(504, 'backend_timeout', `The backend ${backend} did not answer in time`, { cause })

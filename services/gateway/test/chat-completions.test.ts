@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hello, OPERATOR_KEY, startWithFake } from './platform.ts'
 
@@ -148,6 +149,25 @@ describe('what the backend does wrong', () => {
     ['an HTML error', { status: 500, body: '<html>', contentType: 'text/html' }, 500, 'backend_error'],
     ['not JSON', { body: '<html>welcome</html>', contentType: 'text/html' }, 502, 'backend_answer_invalid'],
     ['an empty answer', { body: '' }, 502, 'backend_answer_invalid'],
+    ['broken JSON', { body: '{"choices":[}' }, 502, 'backend_answer_invalid'],
+    [
+      'broken JSON with usage',
+      { body: '{"choices":[},"usage":{"prompt_tokens":1}}' },
+      502,
+      'backend_answer_invalid',
+    ],
+    [
+      'long broken JSON',
+      { body: `{"choices":[{"message":{"content":"${'x'.repeat(400_000)}"}}}]}` },
+      502,
+      'backend_answer_invalid',
+    ],
+    ['no choices', { body: '{}' }, 502, 'backend_answer_invalid'],
+    ['choices of null', { body: '{"choices":[null]}' }, 502, 'backend_answer_invalid'],
+    ['choices that are no list', { body: '{"choices":{}}' }, 502, 'backend_answer_invalid'],
+    ['a choice without a message', { body: '{"choices":[{"text":"a"}]}' }, 502, 'backend_answer_invalid'],
+    ['an error as a success', { body: '{"error":{"message":"no"}}' }, 502, 'backend_answer_invalid'],
+    ['a compressed answer', { body: gzipSync('{}'), contentEncoding: 'gzip' }, 502, 'backend_answer_invalid'],
     [
       'a leak of the key',
       { status: 400, body: `{"error":{"message":"${OPERATOR_KEY}","type":"x","param":null,"code":null}}` },

@@ -213,6 +213,16 @@ describe('models', () => {
     const available = models.data.filter((model) => 'available' in model && model.available === true)
     expect(available.map(({ id }) => id)).toEqual(['gpt-41', 'org/llama-4'])
     expect((await local.client.models.retrieve('org/llama-4')).owned_by).toBe('fake')
+    const at = (path: string) =>
+      fetch(`${local.platform.url}/llm/v1/models/${path}`, {
+        headers: { authorization: `Bearer ${local.space.apiKey}` },
+      })
+    expect(await (await at('org/llama-4')).json()).toMatchObject({ id: 'org/llama-4' })
+    const missing = await at('org/llama-5')
+    expect([missing.status, await missing.json()]).toMatchObject([
+      404,
+      { error: { code: 'model_not_found' } },
+    ])
     expect((await local.chat({ ...hello, model: 'org/llama-4' })).status).toBe(200)
     const [usage] = await local.usage(1)
     expect(Number(usage?.amount)).toBe(0)

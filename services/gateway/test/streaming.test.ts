@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hello, startWithFake } from './platform.ts'
 
@@ -54,6 +55,7 @@ describe('a streamed completion', () => {
   test.each([
     ['as it comes', {}],
     ['with CRLF', { lineEnd: '\r\n' as const }],
+    ['with CR', { lineEnd: '\r' as const }],
     [
       'cut through characters and events',
       { pieces: ['žluťoučký', ' 🦊🦊', ' \n\n'], writeBytes: 7, intervalMs: 1 },
@@ -152,6 +154,41 @@ describe('a streamed completion', () => {
       message: expect.stringContaining('more than 8388608 bytes'),
     })
     await expect.poll(() => gateway.fake.requests[0]?.aborted).toBe(true)
+  })
+
+  test.each([
+    ['and the end of the answer', {}],
+    ['and a broken connection', { cutAfter: 1 }],
+  ])('an error of the backend amid its answer is told once: %s', async (_name, more) => {
+    const events = [
+      {
+        object: 'chat.completion.chunk',
+        model: 'm',
+        choices: [{ index: 0, delta: { content: '"error":1' } }],
+      },
+      { error: { message: 'The server had an error', type: 'server_error', param: null, code: null } },
+    ]
+    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+    gateway.fake.next({ ...more, events: body })
+    expect(await (await gateway.raw(JSON.stringify(streamed))).text()).toBe(body)
+  })
+
+  test('the type of the answer is read in any letters', async () => {
+    const body = 'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\ndata: [DONE]\n\n'
+    gateway.fake.next({ body, contentType: 'Text/Event-Stream; Charset=UTF-8' })
+    expect(await (await gateway.raw(JSON.stringify(streamed))).text()).toBe('data: [DONE]\n\n')
+  })
+
+  test('a compressed stream is a plain error, and nothing of it is passed on', async () => {
+    const contentType = 'text/event-stream'
+    gateway.fake.next({ body: gzipSync('data: [DONE]\n\n'), contentType, contentEncoding: 'gzip' })
+    const answer = await gateway.chat(streamed)
+    expect(answer.status).toBe(502)
+    expect(answer.headers.get('content-encoding')).toBe(null)
+    expect(answer.body.error).toMatchObject({
+      code: 'backend_answer_invalid',
+      message: expect.stringContaining('compressed (gzip)'),
+    })
   })
 
   test('an error before the stream is a plain error', async () => {

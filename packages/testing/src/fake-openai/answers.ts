@@ -16,7 +16,7 @@ export interface FakeContent {
   /** The text, one piece a chunk. */
   readonly pieces: readonly string[]
   readonly usage: CompletionUsage | undefined
-  readonly lineEnd: '\n' | '\r\n'
+  readonly lineEnd: '\n' | '\r\n' | '\r'
 }
 
 const ID = 'chatcmpl-fake'

@@ -12,7 +12,7 @@ export interface FakeBehaviour {
   readonly held?: Promise<void>
   /** False: the answer says nothing about usage. */
   readonly usage?: CompletionUsage | false
-  readonly lineEnd?: '\n' | '\r\n'
+  readonly lineEnd?: '\n' | '\r\n' | '\r'
   /** Writes the stream in parts of this many bytes, which cut through events and characters. */
   readonly writeBytes?: number
   /** Breaks the connection after so many chunks of the stream (0: after the headers). */
@@ -22,8 +22,12 @@ export interface FakeBehaviour {
   /** An error status, with `retryAfter` in seconds and a body of its own if given. */
   readonly status?: number
   readonly retryAfter?: number
-  readonly body?: string
+  readonly body?: string | Buffer
   readonly contentType?: string
+  /** Of a body of its own: the coding that it is said to be in. */
+  readonly contentEncoding?: string
+  /** The events of the stream as bytes of the test's own, instead of `pieces`. */
+  readonly events?: string
   /** Reads the request and never answers. */
   readonly hang?: boolean
   /** Breaks the connection before any answer. */

@@ -9,6 +9,7 @@ const LF = 0x0a
 const EMPTY = Buffer.alloc(0)
 
 const USAGE = '"usage"'
+const ERROR = '"error"'
 const FINISH = '"finish_reason"'
 const FINISH_TEXT = /\s*:\s*"/y
 const DONE = /^data:\s*\[DONE\]/m
@@ -38,6 +39,8 @@ export class EventScanner {
   /** A `finish_reason` or `[DONE]` was seen. */
   isFinished = false
   isDone = false
+  /** An event reported an error of the backend. */
+  hasError = false
   readonly #cutter = new EventCutter()
   readonly #onText: (text: string) => void
   readonly #hidesUsage: boolean
@@ -74,6 +77,7 @@ export class EventScanner {
     // Latin-1 keeps offsets and costs no decoding; only text that is kept becomes UTF-8.
     const text = events.toString('latin1')
     if (!this.isFinished && hasFinishReason(text)) this.isFinished = true
+    if (!this.hasError && text.includes(ERROR)) this.hasError = reportsError(events, text)
     if (text.includes('[DONE]') && DONE.test(text)) {
       this.isDone = true
       this.isFinished = true
@@ -150,6 +154,26 @@ const dataOf = (event: string): string =>
     .split(/\r\n|\n|\r/)
     .flatMap((line) => (line.startsWith('data:') ? [line.slice(5)] : []))
     .join('\n')
+
+/** Whether an event's data has an `error` at its top level; what a model writes has not. */
+function reportsError(events: Buffer, text: string): boolean {
+  let start = 0
+  BLANK_LINE.lastIndex = 0
+  for (let at = text.indexOf(ERROR); at !== -1; ) {
+    const end = BLANK_LINE.exec(text) === null ? text.length : BLANK_LINE.lastIndex
+    if (at < end) {
+      const data = text.indexOf('{', start)
+      for (const member of jsonMembers(events.subarray(data, end))) {
+        if (member?.name !== 'error') continue
+        if (text.slice(data + member.valueStart, data + member.end) !== 'null') return true
+      }
+      at = text.indexOf(ERROR, end)
+    }
+    start = end
+    BLANK_LINE.lastIndex = end
+  }
+  return false
+}
 
 /** Whether a `finish_reason` is text; it is null in all chunks but the last. */
 function hasFinishReason(text: string): boolean {

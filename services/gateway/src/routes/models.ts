@@ -18,6 +18,11 @@ export function modelRoutes(scope: ServiceScope, context: GatewayContext, guard:
     handler: () => ({ object: 'list' as const, data: context.models.list() }),
   })
 
+  const card = async (model: string) => {
+    if (!context.models.serves(model)) await context.lookForModels()
+    return context.models.card(model)
+  }
+
   scope.route({
     method: 'GET',
     url: '/v1/models/:model',
@@ -28,9 +33,19 @@ export function modelRoutes(scope: ServiceScope, context: GatewayContext, guard:
       params: Type.Object({ model: Type.String() }),
       response: { 200: Model, ...errors(404, 429) },
     },
-    handler: async ({ params }) => {
-      if (!context.models.serves(params.model)) await context.lookForModels()
-      return context.models.card(params.model)
+    handler: ({ params }) => card(params.model),
+  })
+
+  // Ids such as `org/model`, from clients that do not encode the slash.
+  scope.route({
+    method: 'GET',
+    url: '/v1/models/*',
+    ...guard('retrieveModel'),
+    schema: {
+      hide: true,
+      params: Type.Object({ '*': Type.String() }),
+      response: { 200: Model, ...errors(404, 429) },
     },
+    handler: ({ params }) => card(params['*']),
   })
 }

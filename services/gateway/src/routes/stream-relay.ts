@@ -4,7 +4,7 @@ import { onCutOff } from '@atrium/kernel/http'
 import type { EventStream, StreamSink } from '../domain/backend.ts'
 import type { Charge } from '../domain/charge.ts'
 import { EventScanner, MAX_EVENT_BYTES } from '../domain/event-scanner.ts'
-import { backendAnswerInvalid, formatError, serverStopping } from '../errors.ts'
+import { backendAnswerInvalid, backendReportsError, formatError, serverStopping } from '../errors.ts'
 import { ChunkedAnswer } from './chunked-answer.ts'
 
 const NOTHING = Buffer.alloc(0)
@@ -54,7 +54,10 @@ export class StreamRelay implements StreamSink {
   }
 
   data(chunk: Buffer): void {
+    const hadError = this.#scanner.hasError
     const events = this.#scanner.push(chunk)
+    if (this.#scanner.hasError && !hadError)
+      this.#options.onFailure(backendReportsError(this.#options.backend))
     if (this.#scanner.isTooLong && !this.#isOver) {
       this.#options.stream.cancel()
       this.fail(
@@ -86,7 +89,7 @@ export class StreamRelay implements StreamSink {
 
   end(): void {
     const rest = this.#scanner.rest()
-    if (!this.#scanner.isFinished) {
+    if (!this.#scanner.isFinished && !this.#scanner.hasError) {
       const { backend } = this.#options
       this.fail(
         new AppError(
@@ -101,6 +104,11 @@ export class StreamRelay implements StreamSink {
   }
 
   fail(error: Error): void {
+    // The caller has been told by the backend itself.
+    if (this.#scanner.hasError) {
+      this.#finish(NOTHING)
+      return
+    }
     const failure =
       error instanceof AppError
         ? error

@@ -21,6 +21,8 @@ export class OptionRefused extends Error {}
 /** Where in an error's body the option is looked for. */
 const MOST_OF_A_REFUSAL = 65_536
 
+const EVENT_STREAM = /^text\/event-stream/i
+
 type Phase = 'waiting' | 'whole' | 'stream' | 'over'
 
 /**
@@ -76,7 +78,10 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
   ): void {
     this.#status = status
     this.#headers = headers
-    if (status === 200 && headers['content-type']?.startsWith('text/event-stream') === true) {
+    const encoding = headers['content-encoding']
+    if (status < 300 && encoding !== undefined && encoding !== 'identity') {
+      this.#abort(backendAnswerInvalid(this.#connection.name, `is compressed (${encoding}), unasked`))
+    } else if (status === 200 && EVENT_STREAM.test(headers['content-type'] ?? '')) {
       this.#phase = 'stream'
       controller.pause()
       this.#resolve({ kind: 'stream', headers: passedHeaders(headers), stream: this })
