@@ -178,6 +178,7 @@ describe('faults', () => {
       [python({ timeoutSeconds: '5' }, 'v1.0')],
       /no argument "timeoutSeconds" in run-python-code v1\.0\.0/,
     ],
+    ['a quote without an end', [python({ args: 'a "b' })], /^task "a": args: a quote has no end$/],
     ['an argument over 64 KiB', [python({ args: 'ä'.repeat(32_769) })], /"args" is longer than 65536 bytes/],
     [
       'a reference without end',

@@ -124,6 +124,32 @@ test.each([
   expect((await faultsOf(text))[0]).toMatch(message)
 })
 
+test('a reference that nobody quoted is told once, with what to do', async () => {
+  const faults = await faultsOf(file('configurations:\n  test: {A: ${env.NOPE}, B: ${env.NOPE}, C: c}\n'))
+  expect(faults).toEqual([
+    expect.stringMatching(/^4:.*a text with \$\{…\} within \{\} or \[\] stands in quotes$/),
+  ])
+})
+
+test('a schedule that no clock has is told with the rest', async () => {
+  const nightly = (schedule: string, timezone: string) =>
+    file(
+      `maxParallelRuns: 0\ntriggers:\n  nightly:\n    type: schedule\n    stage: test\n    config: {schedule: "${schedule}", timezone: ${timezone}}\n`,
+    )
+  expect(await faultsOf(nightly('61 * * * *', 'UTC'))).toEqual([
+    expect.stringMatching(/^3:1: maxParallelRuns/),
+    expect.stringMatching(/^8:14: triggers\.nightly\.config\.schedule: .*minute "61"/),
+  ])
+  expect(await faultsOf(nightly('61 * * * *', 'Mars/X'))).toEqual([
+    expect.stringMatching(/^3:1: /),
+    expect.stringMatching(/^8:14: triggers\.nightly\.config\.schedule: .*minute "61"/),
+    expect.stringMatching(/^8:\d+: triggers\.nightly\.config\.timezone: /),
+  ])
+  expect(await faultsOf(file('triggers:\n  nightly: {type: schedule, stage: test}\n'))).toEqual([
+    '4:3: triggers.nightly.config.schedule: is required',
+  ])
+})
+
 test('aliases stand for what they name, and cannot grow without end', async () => {
   const text = file(`configurations:
   test: &common {DAYS: 07}

@@ -1,7 +1,12 @@
 import { readFile, stat } from 'node:fs/promises'
 import { OperatorError } from '@atrium/kernel/errors'
 import { faultsOfValue } from '@atrium/kernel/http'
-import { checkedFileSchema, isJsonArgument, type WorkflowFile } from '@atrium/workflows/workflow-file'
+import {
+  checkedFileSchema,
+  faultsOfSchedule,
+  isJsonArgument,
+  type WorkflowFile,
+} from '@atrium/workflows/workflow-file'
 import { FileTexts, isObject, type Variables } from './file-texts.ts'
 import { type FileFault, type Place, type YamlPath, YamlSource } from './yaml-source.ts'
 
@@ -44,9 +49,23 @@ export async function readWorkflowFile(name: string, variables: Variables): Prom
       ...source.placeOf(path),
       message: `${path.join('.') || 'the file'}: ${reason}`,
     })),
+    ...schedulesOf(value).flatMap(([id, config]) =>
+      faultsOfSchedule(config).map(({ field, reason }) => {
+        const path = ['triggers', id, 'config', field]
+        return { ...source.placeOf(path), message: `${path.join('.')}: ${reason}` }
+      }),
+    ),
   ]
   if (faults.length > 0) throw new FileRefused(name, faults)
   return { name, file: value as WorkflowFile, placeOf: (path) => source.placeOf(path) }
+}
+
+/** Triggers that fire by the clock, whatever else is wrong with the file. */
+function schedulesOf(value: unknown): [string, unknown][] {
+  const triggers = isObject(value) && isObject(value.triggers) ? Object.entries(value.triggers) : []
+  return triggers.flatMap(([id, trigger]) =>
+    isObject(trigger) && trigger.type === 'schedule' ? [[id, trigger.config] as [string, unknown]] : [],
+  )
 }
 
 async function textOf(name: string): Promise<string> {

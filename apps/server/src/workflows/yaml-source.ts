@@ -26,6 +26,9 @@ export interface FileFault extends Place {
 
 const MOST_ALIASES = 100
 
+/** A reference that begins a value, or goes on with one, in a mapping or list on one line. */
+const UNQUOTED = /[{[].*\$\{/
+
 /** YAML that knows where in its text everything stands. */
 export class YamlSource {
   /** Mistakes of the YAML itself. */
@@ -36,7 +39,14 @@ export class YamlSource {
   constructor(text: string) {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
     const { errors } = this.#document
-    this.faults = errors.map(({ message, pos }) => ({ ...this.#at(pos[0]), message }))
+    const faults = errors.map(({ message, pos }) => ({ ...this.#at(pos[0]), message }))
+    const [first] = faults
+    const line = text.split('\n')[(first?.line ?? 1) - 1] ?? ''
+    // A brace that nobody quoted: what follows from it says nothing more.
+    this.faults =
+      first !== undefined && UNQUOTED.test(line)
+        ? [{ ...first, message: `${first.message}; a text with \${…} within {} or [] stands in quotes` }]
+        : faults
   }
 
   /** The content as JSON could say it. @throws OperatorError for aliases that grow without end */

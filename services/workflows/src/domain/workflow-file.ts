@@ -1,3 +1,4 @@
+import { AppError } from '@atrium/kernel/errors'
 import Type, { type Static, type TSchema } from 'typebox'
 import { Identifier, STAGES } from '../contract/common.ts'
 import { ConfigurationInput } from '../contract/configurations.ts'
@@ -5,6 +6,7 @@ import { StageInput } from '../contract/stages.ts'
 import { TriggerInput } from '../contract/triggers.ts'
 import { TaskInput, VersionInput } from '../contract/versions.ts'
 import { WorkflowInput } from '../contract/workflows.ts'
+import { demandSchedule } from './schedule/cron.ts'
 import { TEMPLATES, VERSION_FORM } from './templates/registry.ts'
 import type { TemplateRelease } from './templates/template.ts'
 
@@ -73,6 +75,24 @@ export const checkedFileSchema = fileSchema(
 )
 
 export type WorkflowFile = Static<typeof checkedFileSchema>
+
+/** What is wrong with when a trigger fires, by the field of its `config`. What is no text is for the schema to refuse. */
+export function faultsOfSchedule(config: unknown): { readonly field: string; readonly reason: string }[] {
+  const { schedule, timezone = 'UTC' } = (config ?? {}) as { schedule?: unknown; timezone?: unknown }
+  if (schedule === undefined || schedule === null) return [{ field: 'schedule', reason: 'is required' }]
+  const now = new Date()
+  const check = (cron: unknown, zone: unknown) => {
+    try {
+      if (typeof cron === 'string' && typeof zone === 'string') demandSchedule({ cron, timezone: zone }, now)
+      return []
+    } catch (error) {
+      if (!(error instanceof AppError) || error.field === undefined) throw error
+      const reason = error.message.slice(`${error.field} `.length)
+      return [{ field: error.field.split('.').at(-1) ?? '', reason }]
+    }
+  }
+  return [...check(schedule, 'UTC'), ...check('* * * * *', timezone)]
+}
 
 /** What may stand for a text in a file. */
 const WRITTEN = { type: ['string', 'number', 'boolean'] }

@@ -97,7 +97,8 @@ async function executeOnce(deps: ExecutionDeps, task: LocalTask, signal: AbortSi
   if (!isAftermath) await deps.output.begin(ref)
   const folders = await deps.folders.prepare(ref, task.position, deps.confinement.uidOf(task.spaceId))
   const log = new TaskLog(deps.output, ref, createMask(secrets.values()))
-  if (task.starts > 1 && !isAftermath) log.line('This task begins anew: the process that ran it was lost')
+  if (task.starts > 1 && !isAftermath)
+    log.line('This task begins anew: the process of the platform that ran it was stopped or lost')
   try {
     return await runIt({ deps, task, ref, folders, log, signal, program, args: filled.arguments })
   } finally {

@@ -1,10 +1,10 @@
 import path from 'node:path'
+import { splitWords } from '../../domain/templates/words.ts'
 import { insideWorkspace } from '../local/inside.ts'
 import { type ExecResult, type RunningTask, TaskFailure, type TaskProgram } from '../local/program.ts'
 import { PROGRAM_PATH } from '../local/sandbox/tools.ts'
 import { environmentFor } from './environment.ts'
 import type { Interpreter } from './interpreter.ts'
-import { splitWords } from './words.ts'
 
 export interface PythonDeps {
   /** Undefined where this machine has no Python. */
@@ -55,11 +55,11 @@ function readEnvironment(json: string | undefined): Record<string, string> {
   }
 }
 
-function wordsOf({ arguments: { script = '' } }: RunningTask, result: ExecResult): string {
+function wordsOf({ arguments: { script = '', timeoutSeconds } }: RunningTask, result: ExecResult): string {
   const { exitCode, signal, exceeded, tail } = result
   const end =
     exceeded === 'time'
-      ? `${script} took longer than it may`
+      ? `${script} took longer than ${timeoutSeconds === undefined ? 'tasks may here' : `${timeoutSeconds} s, or than tasks may here`}`
       : exitCode === undefined
         ? `${script} was ended by ${signal}`
         : `${script} ended with exit code ${exitCode}`

@@ -1,4 +1,5 @@
 import { isInnerPath, isRevision, parseGitAddress } from '../git-address.ts'
+import { splitWords } from './words.ts'
 
 /** Checks of arguments: undefined where a value is good, else why not. */
 export type Check = (value: string) => string | undefined
@@ -76,3 +77,7 @@ export const environment: Check = (value) => {
     ? undefined
     : `must not name ${JSON.stringify(wrong.slice(0, 40))}: a variable is letters, digits and _, and not ATRIUM_…`
 }
+
+/** Words with quotes, as a script gets them. */
+export const commandLine: Check = (value) =>
+  splitWords(value) === undefined ? 'a quote has no end' : undefined

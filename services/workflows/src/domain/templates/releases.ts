@@ -1,4 +1,5 @@
 import {
+  commandLine,
   environment,
   gitRepository,
   gitRevision,
@@ -37,7 +38,9 @@ const FETCH = 'Clones a Git repository into the workspace that the tasks of a ru
 
 const python: readonly ArgumentSpec[] = [
   required('script', 'Path of the script in the workspace', { check: pathWithin }),
-  optional('args', 'Arguments of the script, separated by blanks; quotes group, and no shell reads them'),
+  optional('args', 'Arguments of the script, separated by blanks; quotes group, and no shell reads them', {
+    check: commandLine,
+  }),
   optional(
     'requirements',
     'Path of a requirements file in the workspace: its packages are installed for the script',
