@@ -73,6 +73,7 @@ describe('POST /v1/spaces', () => {
   test.each([
     ['not JSON', '{"spaceName":', 400],
     ['NUL', '{"spaceName":"a\\u0000b","appId":"A"}', 400],
+    ['half a surrogate pair', '{"spaceName":"\\ud800","appId":"A"}', 400],
     ['depth 10,000', `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, 400],
     ['2 MiB', JSON.stringify({ spaceName: 'x'.repeat(2 * 1024 * 1024), appId: 'A' }), 413],
   ])('refuses a body that is %s', async (_name, body, expected) => {
@@ -85,11 +86,6 @@ describe('POST /v1/spaces', () => {
     const spaceName = `'); DROP TABLE portal.spaces; -- "\\ %_ \u{1F600} <script>`
     const { body } = await post({ spaceName, appId: '$1' })
     expect(body).toMatchObject({ spaceName, appId: '$1' })
-    const half = await platform.call('POST', '/portal/v1/spaces', {
-      token: cast.tokens.superuser,
-      body: '{"spaceName":"\\ud800","appId":"A"}',
-    })
-    expect(half.status).toBe(201)
   })
 })
 
