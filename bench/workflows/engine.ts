@@ -39,6 +39,9 @@ const limits: TaskLimits = {
   fileMb: 1024,
   openFiles: 1024,
   workspaceMb: 1024,
+  workspaceFiles: 200_000,
+  spaceMb: 102_400,
+  spaceFiles: 1_000_000,
   diskReserveMb: 16,
 }
 

@@ -53,8 +53,20 @@ export const workflowsEnv = {
     fallback: 20_480,
     minimum: 1,
   }),
+  ATRIUM_WORKFLOWS_WORKSPACE_FILES: variable.integer('The same, of its files, folders and links', {
+    fallback: 200_000,
+    minimum: 100,
+  }),
+  ATRIUM_WORKFLOWS_DISK_MB_PER_SPACE: variable.integer(
+    'Folders of all runs of one space and its cache, MiB: over it the oldest folders of failed runs go, then the cache, then no further run begins',
+    { fallback: 102_400, minimum: 1 },
+  ),
+  ATRIUM_WORKFLOWS_FILES_PER_SPACE: variable.integer('The same, of their files, folders and links', {
+    fallback: 1_000_000,
+    minimum: 100,
+  }),
   ATRIUM_WORKFLOWS_DISK_RESERVE_MB: variable.integer(
-    'Free space on the disk of the data folder, MiB, below which the largest run is ended',
+    'Free space on the disk of the data folder, MiB, below which the space that holds most loses folders of failed runs, then its largest run',
     { fallback: 1024 },
   ),
   ATRIUM_WORKFLOWS_TASK_ENV: variable.list(

@@ -86,7 +86,7 @@ export const runNotFailed = (runId: string, status: string): AppError =>
 /** 409: what a retry would build on is gone. */
 export const runExpired = (runId: string): AppError =>
   conflict(
-    `The workspace of run ${runId} is gone, as its logs and results are, for its age: it cannot be retried; start a new run`,
+    `The workspace of run ${runId} is gone, for its age or because the space’s runs took too much of the disk: it cannot be retried; start a new run`,
     'run_expired',
   )
 

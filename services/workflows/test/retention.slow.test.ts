@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createDatabase } from '@atrium/kernel/db'
 import { createJobs } from '@atrium/kernel/jobs'
@@ -13,7 +14,12 @@ let space: TestSpace
 let pipelines: Pipelines
 let workflow = ''
 beforeAll(async () => {
-  const env = { ATRIUM_BACKGROUND_JOBS: 'true', ATRIUM_ENGINE: 'local', ATRIUM_WORKFLOWS_RETENTION_DAYS: '1' }
+  const env = {
+    ATRIUM_BACKGROUND_JOBS: 'true',
+    ATRIUM_ENGINE: 'local',
+    ATRIUM_WORKFLOWS_RETENTION_DAYS: '1',
+    ATRIUM_WORKFLOWS_DISK_MB_PER_SPACE: '100',
+  }
   platform = await startTestPlatform({ env })
   space = await platform.space()
   pipelines = pipelinesIn(platform, space)
@@ -61,4 +67,19 @@ it('takes the workspace of a failed run with it, after which a new run is needed
   expect((await pipelines.run(workflow)).status).toBe(201)
   const { rows } = await platform.pool.query('SELECT FROM workflows.local_runs WHERE run_id = $1', [old])
   expect(rows).toEqual([])
+}, 120_000)
+
+it('takes the oldest folders of failed runs from a space over its budget, after which a new run is needed', async () => {
+  const [old, young] = [await failed(), await failed()]
+  for (const runId of [old, young])
+    await writeFile(path.join(workspaceOf(runId), 'large'), Buffer.alloc(60 * 2 ** 20))
+  await failed()
+  await vi.waitUntil(() => !existsSync(workspaceOf(old)), { timeout: 60_000, interval: 100 })
+  const answer = await retry(old)
+  expect([answer.status, answer.body.detail]).toEqual([
+    409,
+    expect.stringContaining('took too much of the disk'),
+  ])
+  expect(existsSync(workspaceOf(young))).toBe(true)
+  expect((await retry(young)).status).toBe(200)
 }, 120_000)

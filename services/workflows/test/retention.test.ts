@@ -50,7 +50,7 @@ describe('a run whose retention is over', () => {
     const answer = await retry(runId)
     expect([answer.status, answer.body.detail]).toEqual([
       409,
-      `The workspace of run ${runId} is gone, as its logs and results are, for its age: it cannot be retried; start a new run`,
+      `The workspace of run ${runId} is gone, for its age or because the space’s runs took too much of the disk: it cannot be retried; start a new run`,
     ])
     const shown = await pipelines.call('GET', `/${workflow}/runs/${runId}`)
     expect([shown.status, shown.body.status]).toEqual([200, 'Failed'])

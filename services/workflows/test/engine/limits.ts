@@ -9,5 +9,8 @@ export const LIMITS: TaskLimits = {
   fileMb: 1024,
   openFiles: 1024,
   workspaceMb: 2048,
+  workspaceFiles: 20_000,
+  spaceMb: 8192,
+  spaceFiles: 1_000_000,
   diskReserveMb: 16,
 }

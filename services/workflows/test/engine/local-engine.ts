@@ -55,7 +55,7 @@ export interface LocalEngineTest extends EngineUnderTest {
   /** Another engine beside it, as in another process. */
   another(options?: Partial<LocalEngineOptions>): Promise<LocalEngine>
   /** Records and submits a run of one script. */
-  run(script: string, more?: Readonly<Record<string, string>>): Promise<EngineRun>
+  run(script: string, more?: Readonly<Record<string, string>>, inSpace?: string): Promise<EngineRun>
   folderOfRun(ref: Pick<RunRef, 'spaceId' | 'runId'>): string
 }
 
@@ -102,22 +102,22 @@ export async function startLocalEngine(
   }
   const engine = await start({}, notifications)
 
-  async function record({
-    maxParallelRuns,
-    workflowId = `w-${newId()}`,
-  }: Parameters<EngineUnderTest['record']>[0] = {}) {
+  async function record(
+    { maxParallelRuns, workflowId = `w-${newId()}` }: Parameters<EngineUnderTest['record']>[0] = {},
+    inSpace = spaceId,
+  ) {
     const runId = newId()
     await pool.query(
       `INSERT INTO workflows.workflows (space_id, workflow_id, name, max_parallel_runs) VALUES ($1, $2, 'w', $3)
        ON CONFLICT DO NOTHING`,
-      [spaceId, workflowId, maxParallelRuns ?? null],
+      [inSpace, workflowId, maxParallelRuns ?? null],
     )
     await pool.query(
       `INSERT INTO workflows.runs (space_id, workflow_id, run_id, stage, version_id, resolved_configuration, plan, engine,
          status, created_by) VALUES ($1, $2, $3, 'test', 'v', '{}', '[]', 'local', 'Pending', 'x')`,
-      [spaceId, workflowId, runId],
+      [inSpace, workflowId, runId],
     )
-    return { spaceId, workflowId, runId }
+    return { spaceId: inSpace, workflowId, runId }
   }
   return {
     engine,
@@ -126,16 +126,16 @@ export async function startLocalEngine(
     databaseUrl: database.url,
     dataDir,
     spaceId,
-    record,
+    record: (given) => record(given),
     another: (more = {}) => start(more, notifications),
     behave: (behaviour) => scriptTask(scriptOf(behaviour, signals)),
     async release(name) {
       await writeFile(path.join(signals, name), '', { mode: 0o644 })
     },
     logOf: async (ref, task) => output.logOf({ ...ref, task }),
-    async run(script, more) {
+    async run(script, more, inSpace) {
       const run = {
-        ...(await record()),
+        ...(await record({}, inSpace)),
         attempt: 1,
         finished: [],
         tasks: [{ name: 'task', dependencies: [], ...scriptTask(script, more) }],
@@ -143,7 +143,7 @@ export async function startLocalEngine(
       await engine.submit(run)
       return run
     },
-    folderOfRun: ({ runId }) => path.join(dataDir, 'workflows', 'spaces', spaceId, 'runs', runId),
+    folderOfRun: (ref) => path.join(dataDir, 'workflows', 'spaces', ref.spaceId, 'runs', ref.runId),
     async close() {
       for (const close of closing) await close()
       await notifications.close()

@@ -27,6 +27,7 @@ import type { TaskProgram } from './program.ts'
 import { chooseConfinement } from './sandbox/choose.ts'
 import type { Confinement, Mode } from './sandbox/confinement.ts'
 import { admit } from './settle.ts'
+import { SpaceUse } from './space-use.ts'
 import { Worker } from './worker.ts'
 
 export interface LocalEngineOptions {
@@ -120,10 +121,9 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<Lo
     for (const listener of listeners) listener({ spaceId, runId })
   }
   const confinement = slots > 0 ? await confine(options, folders) : undefined
-  const worker =
-    confinement === undefined
-      ? undefined
-      : new Worker({ ...options, folders, holdings: new Holdings(), confinement, onChange: tell })
+  const use = new SpaceUse({ ...options, folders })
+  const parts = { folders, use, holdings: new Holdings(), onChange: tell }
+  const worker = confinement === undefined ? undefined : new Worker({ ...options, ...parts, confinement })
   let isClosed = false
   await notifications.subscribe(LOCAL_ENGINE_CHANNEL, (payload) => {
     if (isClosed) return
@@ -186,14 +186,16 @@ export async function createLocalEngine(options: LocalEngineOptions): Promise<Lo
       worker?.cancel(ref)
       if (run.isEnded) {
         await folders.removeRun(ref)
+        use.touch(ref.spaceId)
         await admit(db, { ...ref, workflowId: run.workflowId })
       }
       tell(ref)
     },
     async remove(ref) {
       if (await deleteLocalRun(db, ref)) await folders.removeRun(ref)
+      use.touch(ref.spaceId)
     },
-    removeSpace: (spaceId) => folders.removeSpace(spaceId),
+    removeSpace: (spaceId) => folders.removeSpace(spaceId).finally(() => use.touch(spaceId)),
     onChange: (listener) => void listeners.add(listener),
     async close() {
       isClosed = true

@@ -10,9 +10,10 @@ import { TaskMetrics } from './metrics.ts'
 import { TaskFailure, type TaskProgram } from './program.ts'
 import { type RunnerDeps, runProgram } from './program-runner.ts'
 import { keepArtifacts } from './results.ts'
+import type { SpaceUse } from './space-use.ts'
 
 /** Why a task is ended from outside; worn out: too many processes that ran it were lost. */
-export type Interruption = 'cancelled' | 'lost' | 'closing' | 'disk' | 'worn out'
+export type Interruption = 'cancelled' | 'lost' | 'closing' | 'disk' | 'files' | 'worn out'
 
 export type Outcome =
   | { readonly kind: 'ended'; readonly status: EndStatus; readonly message: string }
@@ -28,6 +29,7 @@ export interface ExecutionDeps extends RunnerDeps {
   readonly programs: ReadonlyMap<string, TaskProgram>
   readonly arguments: TaskArguments
   readonly log: Logger
+  readonly use: SpaceUse
 }
 
 /** What is known of references in arguments. */
@@ -71,6 +73,7 @@ function interrupted(signal: AbortSignal, { starts }: Pick<LocalTask, 'starts'>)
   const reason = signal.reason as Interruption
   if (reason === 'cancelled') return ended('Cancelled', 'Cancelled')
   if (reason === 'disk') return ended('Failed', DISK)
+  if (reason === 'files') return ended('Failed', 'The run’s folder held more files than it may')
   if (reason === 'worn out') return ended('Failed', `The process that ran it was lost ${starts} times`)
   return { kind: reason === 'lost' ? 'lost' : 'back' }
 }
@@ -85,6 +88,12 @@ async function executeOnce(deps: ExecutionDeps, task: LocalTask, signal: AbortSi
   if (program === undefined) {
     if (isAftermath) return interrupted(signal, task)
     return ended('Failed', `The local engine has no template ${spec.template.name}`)
+  }
+  const refusal = isAftermath || deps.folders.hasRun(task) ? undefined : deps.use.refusal(task.spaceId)
+  if (refusal !== undefined) {
+    // It may have become less meanwhile.
+    deps.use.touch(task.spaceId)
+    return ended('Failed', refusal)
   }
   const names = deps.arguments.secretsOf(spec)
   const secrets =
@@ -105,6 +114,7 @@ async function executeOnce(deps: ExecutionDeps, task: LocalTask, signal: AbortSi
     await deps.folders.removeOwn(folders).catch((error: unknown) => {
       deps.log.warn({ err: error, run: task.runId, task: task.name }, 'the files of a task stay')
     })
+    deps.use.touch(task.spaceId)
   }
 }
 

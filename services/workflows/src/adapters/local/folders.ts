@@ -56,6 +56,10 @@ export class Folders {
     return path.join(this.root, 'spaces', spaceId)
   }
 
+  cacheOf(spaceId: string): string {
+    return path.join(this.ofSpace(spaceId), 'cache')
+  }
+
   ofRun({ spaceId, runId }: Pick<RunRef, 'spaceId' | 'runId'>): string {
     return path.join(this.ofSpace(spaceId), 'runs', runId)
   }
@@ -66,7 +70,7 @@ export class Folders {
     const own = path.join(run, 'tasks', String(position))
     const folders: TaskFolders = {
       workspace: path.join(run, 'workspace'),
-      cache: path.join(this.ofSpace(ref.spaceId), 'cache'),
+      cache: this.cacheOf(ref.spaceId),
       own,
       temporary: path.join(own, 'tmp'),
       home: path.join(own, 'home'),
@@ -93,11 +97,25 @@ export class Folders {
     return removeTree(this.ofRun(ref))
   }
 
+  /** Spaces that have a folder. */
+  spaces(): AsyncGenerator<string> {
+    return namesIn(path.join(this.root, 'spaces'))
+  }
+
   /** Runs that have a folder; reads no more of the disk than is asked for. */
   async *runs(): AsyncGenerator<Pick<RunRef, 'spaceId' | 'runId'>> {
-    for await (const spaceId of namesIn(path.join(this.root, 'spaces'))) {
+    for await (const spaceId of this.spaces()) {
       for await (const runId of namesIn(path.join(this.ofSpace(spaceId), 'runs'))) yield { spaceId, runId }
     }
+  }
+
+  removeCache(spaceId: string): Promise<void> {
+    return removeTree(this.cacheOf(spaceId))
+  }
+
+  /** Whether anything of the run began here and its folder was kept. */
+  hasRun(ref: Pick<RunRef, 'spaceId' | 'runId'>): boolean {
+    return existsSync(this.ofRun(ref))
   }
 
   removeSpace(spaceId: string): Promise<void> {

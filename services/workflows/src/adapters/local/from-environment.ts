@@ -36,6 +36,9 @@ export function limitsOf(env: Env): TaskLimits {
     fileMb: env.ATRIUM_WORKFLOWS_TASK_FILE_MB,
     openFiles: env.ATRIUM_WORKFLOWS_TASK_OPEN_FILES,
     workspaceMb: env.ATRIUM_WORKFLOWS_WORKSPACE_MB,
+    workspaceFiles: env.ATRIUM_WORKFLOWS_WORKSPACE_FILES,
+    spaceMb: env.ATRIUM_WORKFLOWS_DISK_MB_PER_SPACE,
+    spaceFiles: env.ATRIUM_WORKFLOWS_FILES_PER_SPACE,
     diskReserveMb: env.ATRIUM_WORKFLOWS_DISK_RESERVE_MB,
   }
 }

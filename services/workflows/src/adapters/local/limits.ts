@@ -13,6 +13,12 @@ export interface TaskLimits {
   readonly openFiles: number
   /** MiB that the folder of a run may take. */
   readonly workspaceMb: number
+  /** Files, folders and links that it may hold. */
+  readonly workspaceFiles: number
+  /** MiB of all folders of a space's runs, and of its cache. */
+  readonly spaceMb: number
+  /** Files, folders and links in them. */
+  readonly spaceFiles: number
   /** MiB of the disk that tasks leave free. */
   readonly diskReserveMb: number
 }

@@ -72,9 +72,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#disk = new DiskWatch(options.folders, options.holdings, options.limits, (ref) =>
-      this.#interruptRun(ref, 'disk'),
-    )
+    this.#disk = new DiskWatch(options, (ref, reason) => this.#interruptRun(ref, reason))
     this.#leftovers = new Leftovers(options.folders, (runs) => runsWithUse(options.db, runs))
   }
 
@@ -85,6 +83,7 @@ export class Worker {
       every(LOOK_FOR_CANCELS_MS, () => this.#lookForCancels(), warn),
       every(SWEEP_MS, () => this.#sweep(), warn),
       every(SWEEP_MS, () => this.#leftovers.sweep(), warn),
+      every(SWEEP_MS, () => this.#options.use.sweep(), warn),
       this.#disk.watch(() => [...this.#running.values()].map(({ task }) => task)),
     )
     this.wake()
@@ -232,10 +231,11 @@ export class Worker {
   }
 
   async #afterwards(task: StartedTask, settled: Settled): Promise<void> {
-    const { log, db, folders, onChange } = this.#options
+    const { log, db, folders, use, onChange } = this.#options
     const { isEnded, isDone, isLimited, workflowId } = settled
     try {
       if (isEnded && isDone) await folders.removeRun(task)
+      use.touch(task.spaceId)
       if (isEnded && isLimited) await admit(db, { ...task, workflowId })
     } catch (error) {
       log.warn({ err: error, run: task.runId }, 'what follows the end of a run failed')
