@@ -350,7 +350,8 @@ describe('10. the backend that turns hostile', () => {
     ['fails', { status: 500, body: JSON.stringify({ error: { message: 'boom' } }) }, 502],
     ['drops the connection', { reset: true }, 502],
   ])('%s: the caller gets a clean error of ours', async (_, behaviour, expected) => {
-    fake.next(behaviour)
+    // A connection that was in use before is tried once more.
+    fake.next(behaviour, ...('reset' in behaviour ? [behaviour] : []))
     const answer = await ask()
     expect([expected, 500, 503]).toContain(answer.status)
     expect(answer.body.error.message).toMatch(/\w+/)

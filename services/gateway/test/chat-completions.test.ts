@@ -174,7 +174,6 @@ describe('what the backend does wrong', () => {
       400,
       'backend_error',
     ],
-    ['a broken connection', { reset: true }, 502, 'backend_unreachable'],
   ])('%s', async (_name, behaviour, status, code) => {
     gateway.fake.next(behaviour)
     const answer = await gateway.chat(hello)

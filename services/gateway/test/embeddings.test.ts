@@ -243,7 +243,6 @@ describe('what the backend does wrong', () => {
     ['500 passes', { status: 500 }, 500, null],
     ['not JSON', { body: '<html>', contentType: 'text/html' }, 502, 'backend_answer_invalid'],
     ['a stream', { body: 'data: {}\n\n', contentType: 'text/event-stream' }, 502, 'backend_answer_invalid'],
-    ['a broken connection', { reset: true }, 502, 'backend_unreachable'],
   ])('%s', async (_name, behaviour, status, code) => {
     gateway.fake.next(behaviour)
     const answer = await embed(gateway, ask)

@@ -1,4 +1,4 @@
-import { startTestPlatform } from '@atrium/testing'
+import { freePort, startTestPlatform } from '@atrium/testing'
 import { expect, test } from 'vitest'
 import { hello, startWithFake, waitForUsage } from './platform.ts'
 
@@ -64,4 +64,29 @@ test('where nobody bills, a caller who hangs up stops the server', async () => {
   gateway.fake.next({ hang: true })
   await hangUp(gateway, { ...hello, model: 'llama-4' })
   await expect.poll(() => gateway.fake.requests[0]?.aborted, { timeout: 10_000 }).toBe(true)
+})
+
+test('a hang-up is no error of the backend, and leaves no stack in the log', async () => {
+  const logLines: string[] = []
+  const port = await freePort()
+  await using gateway = await startWithFake({
+    isFound: true,
+    fake: { models: ['llama-4'], behaviour: { intervalMs: 50 } },
+    env: { ATRIUM_METRICS_PORT: String(port) },
+    logLines,
+  })
+  const chat = { ...hello, model: 'llama-4' }
+  gateway.fake.next({ hang: true }, { hang: true })
+  await hangUp(gateway, chat)
+  await hangUp(gateway, { ...chat, stream: true })
+  const stop = new AbortController()
+  const stream = await gateway.raw(JSON.stringify({ ...chat, stream: true }), stop.signal)
+  await stream.body?.getReader().read()
+  stop.abort()
+  await gateway.usage(3)
+  for (const { aborted } of gateway.fake.requests.filter(({ path }) => path.endsWith('completions')))
+    expect(aborted).toBe(true)
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  expect(metrics).not.toMatch(/^atrium_gateway_backend_errors_total\{/m)
+  expect(logLines.filter((line) => /stack|hung up|broke off/.test(line))).toEqual([])
 })

@@ -11,12 +11,15 @@ export async function startWithFake(
   options: {
     env?: Record<string, string>
     fake?: FakeOpenAiOptions
+    /** Receives what the platform logs, a line an entry. */
+    logLines?: string[]
     /** The fake is found on this machine, not named by the operator. */
     isFound?: boolean
   } = {},
 ) {
   const fake: FakeOpenAi = await startFakeOpenAi({ models: false, ...options.fake })
   const platform = await startTestPlatform({
+    ...(options.logLines === undefined ? {} : { logLines: options.logLines }),
     env: {
       ...(options.isFound === true
         ? { ATRIUM_PROBE_LOCAL_MODELS: 'true', ATRIUM_LOCAL_MODEL_PORTS: new URL(fake.url).port }

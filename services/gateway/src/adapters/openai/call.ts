@@ -22,6 +22,16 @@ export class OptionRefused extends Error {}
 const MOST_OF_A_REFUSAL = 65_536
 
 const EVENT_STREAM = /^text\/event-stream/i
+const BROKEN = new Set(['ECONNRESET', 'EPIPE'])
+/** What breaks later was begun by the server, whose work is not asked for twice. */
+const STALE_WITHIN_MS = 1000
+
+/** Whether the connection had served before and was closed by the server, perhaps before it got the request. */
+function isStale(error: Error): boolean {
+  const { code, socket } = error as { code?: string; socket?: { bytesRead?: number } }
+  if (code === 'UND_ERR_SOCKET') return (socket?.bytesRead ?? 0) > 0
+  return code !== undefined && BROKEN.has(code)
+}
 
 type Phase = 'waiting' | 'whole' | 'stream' | 'over'
 
@@ -35,7 +45,10 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
   readonly #resolve: (answer: BackendAnswer) => void
   readonly #reject: (error: unknown) => void
   readonly #deadline: NodeJS.Timeout
+  readonly #repeat: (handler: BackendCall) => void
   #controller: Dispatcher.DispatchController | undefined
+  #startedAtMs = 0
+  #isRepeated = false
   #phase: Phase = 'waiting'
   #status = 0
   #headers: IncomingHttpHeaders = {}
@@ -47,12 +60,13 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
 
   constructor(
     connection: OpenAiConnection,
-    limits: CallLimits & { cancellation: Cancellation },
+    limits: CallLimits & { cancellation: Cancellation; repeat: (handler: BackendCall) => void },
     resolve: (answer: BackendAnswer) => void,
     reject: (error: unknown) => void,
   ) {
     this.#connection = connection
     this.#limits = limits
+    this.#repeat = limits.repeat
     this.#resolve = resolve
     this.#reject = reject
     this.#deadline = setTimeout(this.#onDeadline, connection.totalTimeoutMs)
@@ -68,6 +82,7 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    this.#startedAtMs = performance.now()
     if (this.#abortedFor !== undefined) controller.abort(this.#abortedFor)
   }
 
@@ -125,12 +140,29 @@ export class BackendCall implements Dispatcher.DispatchHandler, EventStream {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#canRepeat(error)) {
+      this.#isRepeated = true
+      this.#controller = undefined
+      this.#repeat(this)
+      return
+    }
     const failure = this.#abortedFor ?? this.#failureOf(error)
     const phase = this.#finish()
     if (phase === 'over') return
     if (phase !== 'stream') this.#reject(failure)
     else if (this.#sink === undefined) this.#failure = failure
     else this.#sink.fail(failure)
+  }
+
+  /** Servers close connections that were idle for long just as a request is on its way. */
+  #canRepeat(error: Error): boolean {
+    return (
+      this.#phase === 'waiting' &&
+      !this.#isRepeated &&
+      this.#abortedFor === undefined &&
+      isStale(error) &&
+      performance.now() - this.#startedAtMs < STALE_WITHIN_MS
+    )
   }
 
   read(sink: StreamSink): void {

@@ -19,20 +19,24 @@ export interface OpenAiConnection {
   readonly apiKey: string | undefined
   readonly totalTimeoutMs: number
   post(path: string, body: Buffer, handler: Dispatcher.DispatchHandler): void
+  /** The same on a new connection, which serves nothing else: of those that are kept several may be dead. */
+  postApart(path: string, body: Buffer, handler: Dispatcher.DispatchHandler): void
   close(): Promise<void>
 }
 
 export function connect(options: OpenAiOptions): OpenAiConnection {
   const base = new URL(options.baseUrl)
   const prefix = base.pathname.replace(/\/+$/, '')
-  const pool = new Pool(base.origin, {
+  const poolOptions = {
     connections: options.connections,
     pipelining: 1,
     headersTimeout: options.headersTimeoutMs,
     bodyTimeout: options.idleTimeoutMs,
     connectTimeout: 10_000,
     allowH2: false,
-  })
+  }
+  const pool = new Pool(base.origin, poolOptions)
+  const apart = new Pool(base.origin, poolOptions)
   // Answers come unpacked, so that they can be passed on as they are and still be read.
   const headers = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'atrium']
   if (options.apiKey !== undefined) headers.push('authorization', `Bearer ${options.apiKey}`)
@@ -42,6 +46,8 @@ export function connect(options: OpenAiOptions): OpenAiConnection {
     totalTimeoutMs: options.totalTimeoutMs,
     post: (path, body, handler) =>
       void pool.dispatch({ method: 'POST', path: prefix + path, headers, body }, handler),
-    close: () => pool.destroy(),
+    postApart: (path, body, handler) =>
+      void apart.dispatch({ method: 'POST', path: prefix + path, headers, body, reset: true }, handler),
+    close: async () => void (await Promise.all([pool.destroy(), apart.destroy()])),
   }
 }

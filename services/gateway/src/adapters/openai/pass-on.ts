@@ -13,5 +13,10 @@ export const passOn = (
   { cancellation, ...limits }: Pick<Call<unknown>, 'cancellation'> & CallLimits,
 ): Promise<BackendAnswer> =>
   new Promise((resolve, reject) => {
-    connection.post(path, body, new BackendCall(connection, { cancellation, ...limits }, resolve, reject))
+    const repeat = (handler: BackendCall): void => connection.postApart(path, body, handler)
+    connection.post(
+      path,
+      body,
+      new BackendCall(connection, { cancellation, repeat, ...limits }, resolve, reject),
+    )
   })
