@@ -99,6 +99,10 @@ export const workflowsEnv = {
     fallback: 2000,
     minimum: 1,
   }),
+  ATRIUM_WORKFLOWS_SCHEDULES_PER_SPACE: variable.integer('The same, of schedules that are enabled', {
+    fallback: 200,
+    minimum: 1,
+  }),
   ATRIUM_WORKFLOWS_ARTIFACTS_MB_PER_SPACE: variable.integer(
     'Artifacts that are kept of all runs of one space, MiB; further ones are not kept, and the task’s log says so',
     { fallback: 102_400, minimum: 1 },

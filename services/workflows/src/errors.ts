@@ -99,7 +99,10 @@ export const runNotEnded = (runId: string, status: string): AppError =>
 
 /** 409: none goes by itself, so trying again is of no use. */
 export const tooMany = (kind: string, most: number): AppError =>
-  conflict(`The space has ${most} ${kind}, which is as many as it may have: delete some`, 'quota_reached')
+  conflict(
+    `The space has ${most} ${kind}, which is as many as it may have: ${kind === 'enabled schedules' ? 'disable' : 'delete'} some`,
+    'quota_reached',
+  )
 
 /** 429: further runs would only wait. */
 export const tooManyRuns = (most: number): AppError =>

@@ -69,6 +69,39 @@ describe.each(KINDS)('a space that has as many $kind as it may', ({ kind, at, bo
   })
 })
 
+it('a space enables so many schedules, and further ones when one is disabled or gone', async () => {
+  await using own = await startTestPlatform({
+    engine: new ScriptedEngine(),
+    env: { ATRIUM_WORKFLOWS_SCHEDULES_PER_SPACE: '2' },
+  })
+  const world = await createWorld(own)
+  await world.put('workflows/w', { name: 'w' })
+  await world.put('workflows/w/versions/v', { tasks: [pythonTask('only')] })
+  await world.put('workflows/w/configurations/c', { data: {} })
+  await world.put('workflows/w/stages/test', { versionId: 'v', configurationId: 'c' })
+  const put = async (id: string, enabled = true) => {
+    const body = { type: 'schedule', stage: 'test', enabled, config: { schedule: '0 0 1 1 *' } }
+    return world.send('PUT', `workflows/w/triggers/${id}`, { body })
+  }
+  const statuses = async (...answers: ReturnType<typeof put>[]) =>
+    (await Promise.all(answers)).map(({ status }) => status).sort()
+  expect(await statuses(put('a'), put('b'), put('c'))).toEqual([201, 201, 409])
+  expect(await statuses(put('d', false))).toEqual([201])
+  const refused = await put('d')
+  expect([refused.status, refused.body.detail]).toEqual([
+    409,
+    'The space has 2 enabled schedules, which is as many as it may have: disable some',
+  ])
+  expect((await world.send('GET', 'workflows/w/triggers/d')).body.enabled).toBe(false)
+  const listed = (await world.send('GET', 'workflows/w/triggers')).body.items
+  const enabled = listed.find((one: { enabled: boolean }) => one.enabled).triggerId
+  expect(await statuses(put(enabled))).toEqual([200])
+  expect(await statuses(put(enabled, false))).toEqual([200])
+  expect(await statuses(put('d'))).toEqual([200])
+  expect((await put('e')).status).toBe(409)
+  expect((await put('e', false)).status).toBe(201)
+})
+
 describe('artifacts of a space', () => {
   let stores: TestStores
   let space: TestSpace

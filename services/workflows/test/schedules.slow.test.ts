@@ -83,6 +83,41 @@ describe('several processes', () => {
     expect(await runsOf(lately)).toHaveLength(1)
   })
 
+  it('take turns by space, so that a storm of one holds up no tick of another', async () => {
+    const stormy = await due('0 0 1 1 *', 60_000)
+    await platform.pool.query(
+      `INSERT INTO workflows.triggers (space_id, workflow_id, trigger_id, type, stage, enabled, schedule, next_at)
+       SELECT space_id, workflow_id, 'tick-' || n, type, stage, enabled, schedule, next_at
+         FROM workflows.triggers, generate_series(1, 150) AS n WHERE workflow_id = $1`,
+      [stormy],
+    )
+    const neighbour = pipelinesIn(platform, await platform.space())
+    const workflow = await neighbour.workflow([task('only')], { KEY: 'v' })
+    const config = { schedule: '0 0 1 1 *' }
+    await neighbour.put(`/${workflow}/triggers/tick`, {
+      type: 'schedule',
+      stage: 'test',
+      enabled: true,
+      config,
+    })
+    await platform.pool.query('UPDATE workflows.triggers SET next_at = now() WHERE workflow_id = $1', [
+      workflow,
+    ])
+    await using _worker = await worker()
+    const countRuns = async (): Promise<{ storm: number; before: number }> => {
+      const { rows } = await platform.pool.query(
+        `SELECT count(*)::int AS storm, count(*) FILTER (WHERE run_id < (
+                  SELECT run_id FROM workflows.runs WHERE workflow_id = $2))::int AS before
+           FROM workflows.runs WHERE workflow_id = $1`,
+        [stormy, workflow],
+      )
+      return rows[0]
+    }
+    await vi.waitUntil(async () => (await countRuns()).storm === 151, { ...WAIT, timeout: 60_000 })
+    expect((await neighbour.call('GET', `/${workflow}/runs`)).body.runs).toHaveLength(1)
+    expect((await countRuns()).before).toBeLessThan(20)
+  })
+
   it('go on behind a schedule whose run is refused', async () => {
     const refused = await due('0 0 1 1 *', 2000)
     await platform.pool.query('DELETE FROM workflows.stage_assignments WHERE workflow_id = $1', [refused])
@@ -132,6 +167,11 @@ describe('several processes', () => {
     await platform.pool.query(stage, [workflow])
     await tick(1000)
     expect(await refusals()).toEqual([...once, ...once])
+    // So is that a tick came too late.
+    await tick(6 * 60_000)
+    expect((await refusals()).map(({ after }) => after.refused)).toContainEqual(
+      expect.stringMatching(/5 minutes/),
+    )
   })
 
   it('fire nothing that is disabled or deleted, or of a space that is closed', async () => {

@@ -9,6 +9,7 @@ const VARIABLES = {
   configurations: 'ATRIUM_WORKFLOWS_CONFIGURATIONS_PER_SPACE',
   secrets: 'ATRIUM_WORKFLOWS_SECRETS_PER_SPACE',
   triggers: 'ATRIUM_WORKFLOWS_TRIGGERS_PER_SPACE',
+  'enabled schedules': 'ATRIUM_WORKFLOWS_SCHEDULES_PER_SPACE',
 } as const satisfies Record<Kind, keyof WorkflowsContext['env']>
 
 /** To be called in the transaction that has added one of a kind. @throws AppError 409 when the space had as many as it may */

@@ -142,6 +142,7 @@ async function made(
     nextAt: nextOf(settings, undefined, now),
   })
   if (row !== undefined) await demandRoom(ctx, trx, 'triggers', path.spaceId)
+  if (row?.next_at != null) await demandRoom(ctx, trx, 'enabled schedules', path.spaceId)
   if (row !== undefined) return { row, isNew: true, webhookUrl: secret?.url }
   const other = await lockTrigger(trx, path)
   // Made and deleted again at this moment: as if this came first.
@@ -155,17 +156,19 @@ async function changedFrom(
   settings: Settings,
   before: TriggerRow,
   versions: readonly number[] | undefined,
-  { publicUrl }: Pick<Ctx, 'publicUrl'>,
+  ctx: Pick<Ctx, 'publicUrl' | 'env'>,
   now: Date,
 ): Promise<ChangedTrigger> {
   if (versions !== undefined && !versions.includes(before.row_version)) throw preconditionFailed()
   const needsSecret = settings.type === 'webhook' && before.secret_hash === null
-  const secret = needsSecret ? newSecret(publicUrl) : undefined
+  const secret = needsSecret ? newSecret(ctx.publicUrl) : undefined
   const row = await updateTrigger(trx, path, {
     ...settings,
     secretHash: settings.type === 'webhook' ? (secret?.hash ?? before.secret_hash) : null,
     nextAt: nextOf(settings, before, now),
   })
+  if (before.next_at === null && row.next_at !== null)
+    await demandRoom(ctx, trx, 'enabled schedules', path.spaceId)
   return { row, isNew: false, webhookUrl: secret?.url }
 }
 

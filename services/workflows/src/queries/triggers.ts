@@ -134,10 +134,18 @@ export interface DueTrigger extends TriggerRow {
   readonly now: Date
 }
 
-/** A schedule whose tick is due, which no other process takes until the transaction ends; the one due longest. */
-export async function lockDueTrigger(trx: WorkflowsDb): Promise<DueTrigger | undefined> {
+/** Spaces with schedules whose tick is due; those that wait longest first. */
+export async function selectSpacesWithDueTriggers(db: WorkflowsDb, most: number): Promise<string[]> {
+  const { rows } = await sql<{ space_id: string }>`
+    SELECT space_id FROM workflows.triggers WHERE next_at <= now()
+     GROUP BY space_id ORDER BY min(next_at) LIMIT ${most}`.execute(db)
+  return rows.map(({ space_id }) => space_id)
+}
+
+/** A schedule of a space whose tick is due, which no other process takes until the transaction ends; the one due longest. */
+export async function lockDueTrigger(trx: WorkflowsDb, spaceId: string): Promise<DueTrigger | undefined> {
   const { rows } = await sql<DueTrigger>`
-    SELECT *, now() AS now FROM workflows.triggers WHERE next_at <= now()
+    SELECT *, now() AS now FROM workflows.triggers WHERE space_id = ${spaceId} AND next_at <= now()
      ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED`.execute(trx)
   return rows[0]
 }

@@ -2,7 +2,13 @@ import { systemAct } from '@atrium/access'
 import { AppError, isUnavailable } from '@atrium/kernel/errors'
 import type { WorkflowsContext } from '../../context.ts'
 import type { WorkflowsDb } from '../../queries/tables.ts'
-import { type DueTrigger, lockDueTrigger, setNextTick, setRefusal } from '../../queries/triggers.ts'
+import {
+  type DueTrigger,
+  lockDueTrigger,
+  selectSpacesWithDueTriggers,
+  setNextTick,
+  setRefusal,
+} from '../../queries/triggers.ts'
 import { type MadeRun, makeRun } from '../runs/create-run.ts'
 import { dueTick } from './cron.ts'
 
@@ -34,9 +40,20 @@ async function tellRefusal(ctx: Ctx, trx: WorkflowsDb, trigger: DueTrigger, reas
   })
 }
 
+const MISSED = 'Ticks that were due more than 5 minutes ago made no run: nothing fired schedules meanwhile'
+
 /** @returns undefined when the tick makes no run, for a reason that the logs tell */
-async function runOf(ctx: Ctx, trx: WorkflowsDb, trigger: DueTrigger): Promise<MadeRun | undefined> {
+async function runOf(
+  ctx: Ctx,
+  trx: WorkflowsDb,
+  trigger: DueTrigger,
+  fires: boolean,
+): Promise<MadeRun | undefined> {
   if (!(await ctx.spaces.isOpen(trigger.space_id))) return undefined
+  const { next_at, now } = trigger
+  if (next_at !== null && now.getTime() - next_at.getTime() > GRACE_MS)
+    await tellRefusal(ctx, trx, trigger, MISSED)
+  if (!fires) return undefined
   const by = { act: ACT, createdBy: `trigger:${trigger.trigger_id}` }
   try {
     const run = await makeRun(ctx, trx, { ...pathOf(trigger), stage: trigger.stage }, by)
@@ -58,20 +75,20 @@ interface Taken {
 }
 
 /**
- * Takes one tick that is due: makes its run and says when the next one is, in one transaction that holds the trigger,
+ * Takes one tick of a space that is due: makes its run and says when the next one is, in one transaction that holds the trigger,
  * so that each tick makes one run whatever the number of processes.
  * @returns whether one was due
  */
-async function fireOne(ctx: Ctx): Promise<boolean> {
+async function fireOne(ctx: Ctx, spaceId: string): Promise<boolean> {
   let trigger: DueTrigger | undefined
   let taken: Taken | undefined
   try {
     taken = await ctx.db.transaction().execute(async (trx) => {
-      trigger = await lockDueTrigger(trx)
+      trigger = await lockDueTrigger(trx, spaceId)
       if (trigger === undefined) return undefined
       const { fires, next } = tickOf(trigger)
       await setNextTick(trx, trigger, next ?? null)
-      return { trigger, run: fires ? await runOf(ctx, trx, trigger) : undefined }
+      return { trigger, run: await runOf(ctx, trx, trigger, fires) }
     })
   } catch (err) {
     if (trigger === undefined || isUnavailable(err)) throw err
@@ -85,13 +102,33 @@ async function fireOne(ctx: Ctx): Promise<boolean> {
 }
 
 /** So many at once: a tick of the full hour is due for many schedules. */
-const AT_ONCE = 2
+const AT_ONCE = 4
+const SPACES_AT_ONCE = 1000
 
-/** Fires all schedules that are due. Any number of processes may do so at once. */
+/** Fires one schedule of each of these spaces. @returns whether any was due */
+async function fireRound(ctx: Ctx, spaces: readonly string[], isStopping: () => boolean): Promise<boolean> {
+  const left = spaces.values()
+  let hasFired = false
+  const fire = async (): Promise<void> => {
+    // Shared: each takes the next that nobody has taken.
+    for (const spaceId of left) {
+      if (isStopping()) return
+      if (await fireOne(ctx, spaceId)) hasFired = true
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, fire))
+  return hasFired
+}
+
+/**
+ * Fires all schedules that are due, one of each space in turn: thousands of one hold up no other's. Any number of
+ * processes may do so at once.
+ */
 export async function fireDueSchedules(ctx: Ctx, isStopping: () => boolean): Promise<void> {
   if (ctx.engine === undefined) return
-  const fireAll = async (): Promise<void> => {
-    while (!isStopping() && (await fireOne(ctx)));
+  while (!isStopping()) {
+    const spaces = await selectSpacesWithDueTriggers(ctx.db, SPACES_AT_ONCE)
+    // What is due and was not to be had is another process's.
+    if (spaces.length === 0 || !(await fireRound(ctx, spaces, isStopping))) return
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, fireAll))
 }
