@@ -29,7 +29,7 @@ const KINDS = [
     at: (id: string) => `workflows/${id < 'c' ? 'first' : 'second'}/configurations/${id}`,
     body: { data: { KEY: 'value' } },
   },
-  { kind: 'secrets', at: (id: string) => `secrets/${id.toUpperCase()}`, body: { value: 'x' } },
+  { kind: 'secrets', at: (id: string) => `secrets/${id.toUpperCase()}`, body: { value: 'xxxx' } },
   {
     kind: 'triggers',
     at: (id: string) => `workflows/${id < 'c' ? 'first' : 'second'}/triggers/${id}`,

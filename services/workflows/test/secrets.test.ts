@@ -90,7 +90,8 @@ describe('a secret', () => {
     ['-a', VALUE, /params\.name/],
     ['a%7D', VALUE, /params\.name/],
     ['a'.repeat(129), VALUE, /params\.name/],
-    ['A', '', /body\.value must not be empty/],
+    ['A', '', /body\.value must have at least 4 characters/],
+    ['A', 'abc', /body\.value must have at least 4 characters/],
     ['A', 5, /body\.value must be a string/],
     ['A', undefined, /body\.value is required/],
     ['A', 'x'.repeat(32_769), /body\.value must have at most 32768/],
@@ -103,9 +104,9 @@ describe('a secret', () => {
 
   it('is changed and deleted in a version of it alone, where one is named', async () => {
     const first = { 'if-match': (await write('TAGGED', VALUE)).headers.get('etag') ?? '' }
-    expect((await write('TAGGED', 'b', first)).status).toBe(200)
-    expect((await write('TAGGED', 'c', first)).status).toBe(412)
-    expect((await write('NOTHING', 'c', first)).status).toBe(412)
+    expect((await write('TAGGED', 'another', first)).status).toBe(200)
+    expect((await write('TAGGED', 'third', first)).status).toBe(412)
+    expect((await write('NOTHING', 'third', first)).status).toBe(412)
     const token = world.space.ownerToken
     expect((await world.send('DELETE', 'secrets/TAGGED', { token, headers: first })).status).toBe(412)
     expect((await world.send('DELETE', 'secrets/NOTHING', { token, headers: first })).status).toBe(404)
@@ -113,7 +114,7 @@ describe('a secret', () => {
 
   it('is listed in the order of creation, whole or in parts', async () => {
     const own = await createWorld()
-    for (const name of ['Z', 'B', 'Y']) await own.put(`secrets/${name}`, { value: 'v' })
+    for (const name of ['Z', 'B', 'Y']) await own.put(`secrets/${name}`, { value: 'value' })
     const names = async (query: string) => {
       const { status, body } = await own.send('GET', `secrets${query}`)
       return [status, body.items?.map(({ name }: { name: string }) => name), body.totalCount]

@@ -12,7 +12,11 @@ export const SecretCreationParams = Type.Object({
 export const SecretInput = named(
   'PutSecret',
   Type.Object({
-    value: Type.String({ minLength: 1, maxLength: 32_768, description: 'Never shown again' }),
+    value: Type.String({
+      minLength: 4,
+      maxLength: 32_768,
+      description: 'Never shown again; shorter ones could not be masked in logs without hiding ordinary text',
+    }),
   }),
 )
 

@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Mask } from './mask.ts'
-import { printable } from './printable.ts'
+import { LONGEST_TERMINAL_CODE, printable, withoutTerminalCodes } from './printable.ts'
 
 /** A longer line is cut into lines of this length, so that pieces of 64 KiB can hold whole ones. */
 export const LONGEST_LINE = 8 * 1024
@@ -28,9 +28,14 @@ export class LineCutter {
     return text + (rest === '' ? '' : this.#shown(`${rest}\n`))
   }
 
+  /** Terminal codes go first: a colour may begin in the middle of a secret. */
+  #masked(text: string): string {
+    return this.#mask.apply(withoutTerminalCodes(text))
+  }
+
   /** Masked, printable, and without long lines. */
   #shown(text: string): string {
-    return withoutLongLines(printable(this.#mask.apply(text)))
+    return withoutLongLines(printable(this.#masked(text)))
   }
 
   #take(text: string): string {
@@ -43,11 +48,12 @@ export class LineCutter {
     return (cut === 0 ? '' : this.#shown(whole.slice(0, cut))) + this.#cutRest()
   }
 
-  /** The end of what is cut off may be the beginning of a secret, so as much as the longest one stays. */
+  /** The end of what is cut off may be the beginning of a secret, or of a terminal code in one: so much stays. */
   #cutRest(): string {
-    if (this.#rest.length < LONGEST_LINE + this.#mask.longest) return ''
-    const masked = this.#mask.apply(this.#rest)
-    const cut = Math.max(0, masked.length - this.#mask.longest)
+    const kept = this.#mask.longest + LONGEST_TERMINAL_CODE
+    if (this.#rest.length < LONGEST_LINE + kept) return ''
+    const masked = this.#masked(this.#rest)
+    const cut = Math.max(0, masked.length - kept)
     this.#rest = masked.slice(cut)
     return cut === 0 ? '' : this.#shown(`${masked.slice(0, cut)}\n`)
   }
