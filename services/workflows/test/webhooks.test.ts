@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
+import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pipelinesIn, task } from './pipelines.ts'
 import { ScriptedEngine } from './scripted-engine.ts'
@@ -129,6 +130,33 @@ describe('a webhook trigger', () => {
     const { body: runs } = await pipelines.call('GET', `/${workflow}/runs`)
     expect(runs.totalSize).toBe(4)
   })
+
+  it.each(['', 'garbage', 'text/html', 'application/json; charset=utf-7', '*/*', ';;'])(
+    'takes a body whose type is "%s"',
+    async (type) => {
+      const workflow = await pipelines.workflow()
+      const { webhookUrl } = (
+        await putTrigger(pipelines, workflow, 'hook', { ...WEBHOOK, config: { signatureValidation: true } })
+      ).body
+      const body = '{"not": json'
+      const signature = createHmac('sha256', secretOf(webhookUrl)).update(body).digest('hex')
+      const answer = await new Promise<number | undefined>((resolve, reject) => {
+        const headers = {
+          'content-type': type,
+          'content-length': body.length,
+          'x-signature-256': `sha256=${signature}`,
+        }
+        const path = new URL(webhookUrl).pathname
+        const sent = request(platform.url + path, { method: 'POST', headers }, (got) => {
+          got.resume()
+          resolve(got.statusCode)
+        })
+        sent.on('error', reject)
+        sent.end(body)
+      })
+      expect(answer).toBe(201)
+    },
+  )
 
   it('is found by an enabled trigger’s secret alone', async () => {
     const workflow = await pipelines.workflow()

@@ -28,6 +28,9 @@ export async function webhookRoutes(
       onRequest: async (request) => {
         const { webhookSecret } = request.params
         found.set(request, await findWebhook(ctx, webhookSecret))
+        // Whatever the caller calls its body, or fails to: it is bytes.
+        if (request.headers['content-type'] !== undefined)
+          request.raw.headers['content-type'] = 'application/octet-stream'
       },
       schema: {
         tags: ['Webhooks'],
