@@ -1,11 +1,12 @@
 import path from 'node:path'
+import { ownAddressesIn } from '@atrium/access'
 import { agentsEnv } from '@atrium/agents/setup'
 import { gatewayEnv } from '@atrium/gateway/setup'
 import { identityEnv } from '@atrium/identity/setup'
 import { type EnvValues, parseEnv, variable } from '@atrium/kernel/config'
 import { OperatorError } from '@atrium/kernel/errors'
 import { portalEnv } from '@atrium/portal/setup'
-import { workflowsEnv } from '@atrium/workflows/setup'
+import { runsTasksHere, workflowsEnv } from '@atrium/workflows/setup'
 
 export const SERVICES = ['identity', 'portal', 'gateway', 'agents', 'workflows'] as const
 export type ServiceName = (typeof SERVICES)[number]
@@ -162,6 +163,8 @@ export function parseConfig(env: Environment): Config {
   const workflows = part(() => parseEnv(workflowsEnv, env))
   const services = part(() => parseServices(env))
   if (problems.length > 0) throw new OperatorError(`The environment is not valid:\n${problems.join('\n')}`)
+  const runsTasks = services.has('workflows') && platform.ATRIUM_BACKGROUND_JOBS
+  if (runsTasks && runsTasksHere(workflows, platform.NODE_ENV)) demandSafeIngress(portal)
   const isBehindProxy =
     platform.ATRIUM_TRUSTED_PROXIES.length > 0 || portal.ATRIUM_INGRESS_ADDRESSES.length > 0
   return {
@@ -176,6 +179,17 @@ export function parseConfig(env: Environment): Config {
     drainPauseSeconds: platform.ATRIUM_DRAIN_PAUSE_SECONDS ?? (isBehindProxy ? LOAD_BALANCER_SECONDS : 0),
     publicUrl: platform.ATRIUM_PUBLIC_URL ?? `http://localhost:${platform.ATRIUM_PORT}`,
   }
+}
+
+/** Tasks share this machine's addresses. @throws OperatorError where any of them could name any person */
+function demandSafeIngress(portal: EnvValues<typeof portalEnv>): void {
+  const { ATRIUM_INGRESS_SECRET: secret, ATRIUM_INGRESS_TOKEN_HEADER: tokenHeader } = portal
+  if (secret !== undefined || tokenHeader !== undefined) return
+  const own = ownAddressesIn(portal.ATRIUM_INGRESS_ADDRESSES)
+  if (own.length === 0) return
+  throw new OperatorError(
+    `ATRIUM_INGRESS_ADDRESSES: ${own.join(', ')} is this machine, which runs tasks of workflows: any task could name any person. Set ATRIUM_INGRESS_SECRET as well, or run tasks elsewhere (ATRIUM_WORKFLOWS_TASKS=0)`,
+  )
 }
 
 function parseServices(env: Environment): ReadonlySet<ServiceName> {

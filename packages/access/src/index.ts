@@ -11,7 +11,7 @@ export {
   systemAct,
 } from './audit.ts'
 export { bearerOf, createGuard, type Guard, type GuardDeps } from './guard.ts'
-export { createIngress, type Ingress, type IngressOptions } from './ingress.ts'
+export { createIngress, type Ingress, type IngressOptions, ownAddressesIn } from './ingress.ts'
 export { isMailAddress, isQxId, MailAddress, MailAddressOrNone, QX_ID_RULE, QxId } from './people.ts'
 export {
   actorOf,

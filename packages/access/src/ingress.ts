@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { networkInterfaces } from 'node:os'
 import { forbidden, invalidToken, OperatorError } from '@atrium/kernel/errors'
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
@@ -82,6 +83,17 @@ function demandOwnPage({ method, headers }: FastifyRequest, publicUrl: string): 
   const isOther = site !== undefined && site !== 'same-origin' && site !== 'none'
   if (!isOther && (headers.origin === undefined || headers.origin === publicUrl)) return
   throw forbidden('The request was sent by a page of another site')
+}
+
+/** Addresses of this machine that lie in one of these. @throws OperatorError when one is no address or network */
+export function ownAddressesIn(networks: readonly string[]): string[] {
+  const parsed = networks.map(parseNetwork)
+  const own = Object.values(networkInterfaces()).flatMap((known) =>
+    (known ?? []).map(({ address }) => address),
+  )
+  // All of 127.0.0.0/8 is this machine, whatever its interfaces say.
+  const loopback = networks.filter((_text, index) => parsed[index]?.[0].range() === 'loopback')
+  return [...new Set([...loopback, ...own.filter((address) => isFrom(parsed, address))])]
 }
 
 function parseNetwork(text: string): [Address, number] {

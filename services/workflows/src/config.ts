@@ -1,5 +1,6 @@
 import { variable } from '@atrium/kernel/config'
 
+export { runsTasksHere } from './domain/engine-choice.ts'
 export { secretPurpose } from './domain/secret-purpose.ts'
 
 /** The workflows service's part of the environment. */

@@ -4,7 +4,7 @@ import type { MigrationSet } from '@atrium/kernel/db'
 import { secretPurpose } from './config.ts'
 
 // What every process knows of this service, also one that does not run it: it loads nothing else.
-export { workflowsEnv } from './config.ts'
+export { runsTasksHere, workflowsEnv } from './config.ts'
 
 export const workflowsMigrations: MigrationSet = {
   schema: 'workflows',

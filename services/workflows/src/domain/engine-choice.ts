@@ -1,4 +1,6 @@
+import type { EnvValues } from '@atrium/kernel/config'
 import { OperatorError } from '@atrium/kernel/errors'
+import type { workflowsEnv } from '../config.ts'
 
 /** @param chosen ATRIUM_ENGINE @throws OperatorError for one that is not built yet */
 export function demandBuiltEngine(chosen: string | undefined): void {
@@ -16,3 +18,7 @@ export function demandBuiltEngine(chosen: string | undefined): void {
  */
 export const engineFor = (chosen: string | undefined, nodeEnv: string): 'local' | undefined =>
   chosen === 'local' || nodeEnv !== 'production' ? 'local' : undefined
+
+/** Whether a process with background jobs runs tasks as processes of its own machine. */
+export const runsTasksHere = (env: EnvValues<typeof workflowsEnv>, nodeEnv: string): boolean =>
+  engineFor(env.ATRIUM_ENGINE, nodeEnv) === 'local' && env.ATRIUM_WORKFLOWS_TASKS !== 0
