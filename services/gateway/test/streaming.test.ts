@@ -151,7 +151,7 @@ describe('a streamed completion', () => {
     expect(text.length).toBeLessThan(10_000)
     expect(JSON.parse(text.trimEnd().split('\n\n').at(-1)?.slice(6) ?? '').error).toMatchObject({
       code: 'backend_answer_invalid',
-      message: expect.stringContaining('more than 8388608 bytes'),
+      message: expect.stringContaining('more than 6291456 bytes'),
     })
     await expect.poll(() => gateway.fake.requests[0]?.aborted).toBe(true)
   })

@@ -39,6 +39,11 @@ test.each([
   expect(found.scanner).toMatchObject({ isFinished: false, isDone: false, usage: undefined })
 })
 
+test('long text is as the backend wrote it', () => {
+  const text = 'žluťoučký "🦊"\n'.repeat(1000)
+  expect(scan(event(JSON.stringify({ content: text })), event('{"content":"a"}')).texts).toEqual([text, 'a'])
+})
+
 test('the signs of an end', () => {
   expect(scan(event('{}', '"stop"')).scanner).toMatchObject({ isFinished: true, isDone: false })
   expect(scan('data: {"choices":[{"finish_reason" : "length"}]}\n\n').scanner.isFinished).toBe(true)

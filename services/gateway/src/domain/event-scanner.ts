@@ -4,7 +4,7 @@ import type { Usage } from './price.ts'
 import { usageOfText } from './usage.ts'
 
 /** An event that is longer is no chunk of an answer; it would have to be held, and read at once. */
-export const MAX_EVENT_BYTES = 8 * 1024 * 1024
+export const MAX_EVENT_BYTES = 6 * 1024 * 1024
 const LF = 0x0a
 const EMPTY = Buffer.alloc(0)
 
@@ -15,7 +15,7 @@ const FINISH_TEXT = /\s*:\s*"/y
 const DONE = /^data:\s*\[DONE\]/m
 /** A blank line, whatever its end of line is. */
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g
-const MORE_DATA = /(?:^|[\r\n])data:[\s\S]*[\r\n]data:/
+const EMPTY_BYTES = 32
 const EMPTY_LIST = /^\[\s*\]$/
 
 /** `"content":"…"` and its like, in the Latin-1 view of an event. */
@@ -85,7 +85,9 @@ export class EventScanner {
     // What stands before the first delta is the same in every chunk, and holds no text.
     TEXT_FIELDS.lastIndex = Math.max(0, text.indexOf('"delta"'))
     for (let match = TEXT_FIELDS.exec(text); match !== null; match = TEXT_FIELDS.exec(text)) {
-      if (match[1] !== undefined && match[1] !== '') this.#onText(decode(match[1]))
+      if (match[1] === undefined || match[1] === '') continue
+      // The closing quote is the last of the match.
+      this.#onText(decode(match[1], events, TEXT_FIELDS.lastIndex - 1))
     }
     const start = this.#dropsLf && events[0] === LF ? 1 : 0
     this.#dropsLf = false
@@ -94,7 +96,8 @@ export class EventScanner {
   }
 
   #takeOutUsage(events: Buffer, text: string, first: number): Buffer {
-    const kept: Buffer[] = []
+    // What stays moves up within the buffer, which is this stream's alone: another copy of it would be garbage.
+    let kept = first
     let copied = first
     // A line end that comes first belongs to the event before, which ended with its CR.
     let start = events[first] === LF ? first + 1 : first
@@ -105,7 +108,7 @@ export class EventScanner {
         const { usage, hidden } = usageOfEvent(events, text, start, end)
         if (usage !== undefined) this.usage = usage
         if (this.#hidesUsage && hidden !== undefined) {
-          kept.push(events.subarray(copied, hidden[0]))
+          kept = moveUp(events, kept, copied, hidden[0])
           copied = hidden[1]
         }
         key = text.indexOf(USAGE, end)
@@ -115,9 +118,14 @@ export class EventScanner {
     }
     if (copied === 0) return events
     this.#dropsLf = copied === text.length && text.endsWith('\r')
-    kept.push(events.subarray(copied))
-    return Buffer.concat(kept)
+    return events.subarray(first, moveUp(events, kept, copied, events.length))
   }
+}
+
+/** Moves bytes to `to`. @returns where they end then */
+function moveUp(bytes: Buffer, to: number, start: number, end: number): number {
+  if (to !== start) bytes.copyWithin(to, start, end)
+  return to + end - start
 }
 
 /** Reads the top level of the event's data; what is nested, or echoed by a backend, says nothing. */
@@ -125,7 +133,7 @@ function usageOfEvent(events: Buffer, text: string, start: number, end: number):
   const data = text.indexOf('{', text.indexOf('data:', start))
   const event = text.slice(start, end)
   // Data on several lines is put together first; of these there is no part to take out, but the whole.
-  const isSplit = MORE_DATA.test(event)
+  const isSplit = hasMoreData(event, data - start)
   const json = isSplit ? Buffer.from(dataOf(event), 'latin1') : events.subarray(data, end)
   let usage: Usage | undefined
   let hasUsage = false
@@ -136,9 +144,9 @@ function usageOfEvent(events: Buffer, text: string, start: number, end: number):
     if (member === undefined) continue
     if (hidden !== undefined && last?.name === 'usage' && hidden[0] === data + last.start)
       hidden = [hidden[0], data + member.start]
-    const value = json.toString('latin1', member.valueStart, member.end)
-    if (member.name === 'choices') hasChoices = !EMPTY_LIST.test(value)
+    if (member.name === 'choices') hasChoices = !isEmptyList(json, member)
     else if (member.name === 'usage') {
+      const value = json.toString('latin1', member.valueStart, member.end)
       hasUsage = value.startsWith('{')
       usage = usageOfText(value)
       // A member goes with the comma before it; the first one with the comma behind it.
@@ -148,6 +156,14 @@ function usageOfEvent(events: Buffer, text: string, start: number, end: number):
   }
   return { usage, hidden: hasUsage && !hasChoices ? [start, end] : hidden }
 }
+
+/** Choices are all of a long event: only what could be empty is looked at. */
+const isEmptyList = (json: Buffer, { valueStart, end }: JsonMember): boolean =>
+  end - valueStart <= EMPTY_BYTES && EMPTY_LIST.test(json.toString('latin1', valueStart, end))
+
+/** Whether data goes on in another line, after the one that begins before `first`. */
+const hasMoreData = (event: string, first: number): boolean =>
+  event.includes('\ndata:', first) || event.includes('\rdata:', first)
 
 const dataOf = (event: string): string =>
   event
@@ -187,10 +203,13 @@ function hasFinishReason(text: string): boolean {
 
 const SPECIAL = /[\\\x80-\xff]/
 
-/** A JSON string's inside, in Latin-1, as text. */
-function decode(latin1: string): string {
-  if (!SPECIAL.test(latin1)) return latin1
-  const text = Buffer.from(latin1, 'latin1').toString('utf8')
+/** Native decoding beats a look at each character of what is longer. */
+const SHORT_TEXT = 4096
+
+/** A JSON string's inside as text; it is given in Latin-1, and ends at `end` of the bytes. */
+function decode(latin1: string, bytes: Buffer, end: number): string {
+  if (latin1.length < SHORT_TEXT && !SPECIAL.test(latin1)) return latin1
+  const text = bytes.toString('utf8', end - latin1.length, end)
   if (!text.includes('\\')) return text
   try {
     return JSON.parse(`"${text}"`) as string
