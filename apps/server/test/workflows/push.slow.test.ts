@@ -152,10 +152,13 @@ test('every mistake in tasks and references is told with its line, and nothing i
 })
 
 test('what the platform refuses while storing is told with its line; the rest is stored', async () => {
-  const file = await fileOf(named('refused').replace('0 3 * * *', '61 * * * *'), 'refused.yaml')
+  const file = await fileOf(
+    named('refused').replace('versionId: v1, configurationId: test', 'versionId: v1'),
+    'refused.yaml',
+  )
   const { code, stdout, stderr } = await atrium(['push', file], REVISION)
   expect(code).toBe(1)
-  expect(stderr).toMatch(/^refused\.yaml:25:3: triggers\.nightly: .*61/)
+  expect(stderr).toMatch(/^refused\.yaml:25:3: triggers\.nightly: .*The stage test has no assignment of both/)
   expect(outcomes(stdout)).toContain('trigger refused nightly')
   expect(outcomes(stdout)).toContain('stage created test')
 })
