@@ -39,9 +39,14 @@ export const modelNotFound = (model: string, status: 400 | 404): AppError =>
 
 /** 400: the model is real but answers elsewhere. */
 export const wrongEndpoint = (model: string, kind: string, endpoint: string): AppError =>
-  new AppError(400, 'wrong_endpoint', `'${model}' is a ${kind} model: call ${endpoint} instead`, {
-    field: 'model',
-  })
+  new AppError(
+    400,
+    'wrong_endpoint',
+    `'${model}' is ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} model: call ${endpoint} instead`,
+    {
+      field: 'model',
+    },
+  )
 
 /** 503: nobody gave the model's backend an address and credentials. */
 export const backendNotConfigured = (model: string, remedy: string): AppError =>

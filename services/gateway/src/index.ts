@@ -14,7 +14,7 @@ import { Circuits } from './domain/circuits.ts'
 import { replayJournals } from './domain/journal-replay.ts'
 import { createLanguageModels, type LanguageModels } from './domain/language-models.ts'
 import { createGatewayMetrics } from './domain/metrics.ts'
-import { ModelDirectory } from './domain/model-directory.ts'
+import { ModelDirectory, summaryOf } from './domain/model-directory.ts'
 import { OpenCalls } from './domain/open-calls.ts'
 import { createTokenCounter } from './domain/token-counter.ts'
 import { UsageRecorder } from './domain/usage-recorder.ts'
@@ -162,5 +162,5 @@ export async function describeBackends(
   const finder = createBackendFinder(env, catalogue, where)
   const { available } = await finder.find()
   await finder.close()
-  return available.map(({ backend }) => backend.summary)
+  return available.map(summaryOf)
 }

@@ -1,6 +1,8 @@
+import { parseEnv } from '@atrium/kernel/config'
 import { freePort, startFakeOpenAi, startTestPlatform } from '@atrium/testing'
 import { expect, test } from 'vitest'
 import { createLocalSearch } from '../src/adapters/openai/index.ts'
+import { describeBackends, gatewayEnv } from '../src/index.ts'
 import { hello, startWithFake } from './platform.ts'
 
 test('servers of this machine are found, but never the platform itself', async () => {
@@ -59,4 +61,15 @@ test('a port that is none stops the start', async () => {
   const env = { ATRIUM_PROBE_LOCAL_MODELS: 'true', ATRIUM_SANDBOX: 'auto' }
   const start = startTestPlatform({ env: { ...env, ATRIUM_LOCAL_MODEL_PORTS: '80,ollama' } })
   await expect(start).rejects.toThrow(/ATRIUM_LOCAL_MODEL_PORTS.*'ollama'/)
+})
+
+test('a named server that nobody listens for is told so, until somebody does', async () => {
+  const port = await freePort()
+  const where = { nodeEnv: 'test', ownPort: 1 }
+  const env = parseEnv(gatewayEnv, { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` })
+  expect(await describeBackends(env, where)).toEqual([
+    `openai: 127.0.0.1:${port} (without a key): nobody listens at OPENAI_BASE_URL`,
+  ])
+  await using _late = await startFakeOpenAi({ port })
+  expect(await describeBackends(env, where)).toEqual([`openai: 127.0.0.1:${port} (without a key)`])
 })

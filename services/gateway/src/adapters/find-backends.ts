@@ -72,6 +72,7 @@ const availableAt = (server: ModelServer, backend: Backend): AvailableBackend =>
   kind: 'openai',
   served: server.models === undefined ? undefined : new Set(server.models.map(({ id }) => id)),
   isFree: server.isFree,
+  fault: server.fault,
 })
 
 const sandboxAs = (backend: Backend): AvailableBackend => ({

@@ -15,6 +15,8 @@ export interface ModelServer {
   readonly models: readonly ListedModel[] | undefined
   /** Found by looking for it on this machine: nobody bills for it, so models need no price. */
   readonly isFree: boolean
+  /** Why it is likely to serve nothing now. */
+  readonly fault?: string | undefined
 }
 
 export interface ModelServers {
@@ -47,18 +49,25 @@ export function modelServers(env: Env, ownPort: number): ModelServers {
   }
 }
 
+const FAULTS: ReadonlyMap<unknown, string> = new Map([
+  ['no-server', 'nobody listens at OPENAI_BASE_URL'],
+  ['no-answer', 'no answer from OPENAI_BASE_URL in time'],
+])
+
 /** OpenAI itself, or any other server; one that does not answer keeps the list that it gave last. */
 function configuredServer(baseUrl: string, apiKey: string | undefined): ModelServers {
   const isVendor = new URL(baseUrl).hostname === 'api.openai.com'
   let models: readonly ListedModel[] | undefined
+  let fault: string | undefined
   return {
     canChange: !isVendor,
     async list() {
       if (!isVendor) {
         const listed = await listModels(baseUrl, apiKey, LIST_TIMEOUT_MS)
         if (typeof listed !== 'string') models = listed
+        fault = FAULTS.get(listed)
       }
-      return [{ name: 'openai', baseUrl, apiKey, models, isFree: false }]
+      return [{ name: 'openai', baseUrl, apiKey, models, isFree: false, fault }]
     },
   }
 }

@@ -19,7 +19,7 @@ export function createLanguageModels(
 ): LanguageModels {
   const byName = (): Map<string, LanguageModel> => {
     const models = new Map<string, LanguageModel>()
-    for (const { id, kind, owned_by } of [...directory.row.list(), ...directory.cn.list()]) {
+    for (const { id, kind, owned_by } of [...directory.row.listAll(), ...directory.cn.listAll()]) {
       if (models.has(id) || (kind !== 'chat' && kind !== 'responses')) continue
       models.set(id, { name: id, provider: owned_by })
     }

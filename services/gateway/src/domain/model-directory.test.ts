@@ -4,7 +4,15 @@ import type { Backend } from './backend.ts'
 import { uncataloguedModel } from './catalogue.ts'
 import { ModelDirectory } from './model-directory.ts'
 
-const backend: Backend = { name: 'fake', summary: 'fake', isSandbox: false, close: async () => {} }
+const backend: Backend = {
+  name: 'fake',
+  summary: 'fake',
+  isSandbox: false,
+  chatCompletions: async () => {
+    throw new Error('nobody calls')
+  },
+  close: async () => {},
+}
 
 /** A directory whose one server lists `models`, which may grow. */
 function directoryOf(models: string[], options: { lookEveryMs?: number; canChange?: boolean } = {}) {

@@ -54,7 +54,7 @@ export class ModelDirectory {
 
   /** One line a backend, without secrets. */
   summary(): string[] {
-    return this.#found.available.map(({ backend }) => backend.summary)
+    return this.#found.available.map(summaryOf)
   }
 
   /** Looks again for a caller whose model nobody serves; soon after the last time it does nothing. */
@@ -76,7 +76,7 @@ export class ModelDirectory {
   async #update(): Promise<void> {
     const found = await this.#options.find()
     const state = JSON.stringify(
-      found.available.map(({ backend, served }) => [backend.summary, served && [...served]]),
+      found.available.map((one) => [summaryOf(one), one.served && [...one.served]]),
     )
     if (state === this.#state) return
     const isFirst = this.#state === ''
@@ -93,3 +93,7 @@ export class ModelDirectory {
     await this.#looking?.catch(() => {})
   }
 }
+
+/** One line, without secrets; what is wrong with the backend stands in it. */
+export const summaryOf = ({ backend, fault }: AvailableBackend): string =>
+  fault === undefined ? backend.summary : `${backend.summary}: ${fault}`

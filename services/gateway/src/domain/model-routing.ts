@@ -54,8 +54,13 @@ export class ModelRoutes {
     return route !== undefined && route.deployments.length > 0
   }
 
-  /** In the catalogue's order. */
+  /** Those that can be called now, in the catalogue's order. */
   list(): Model[] {
+    return this.listAll().filter(({ available }) => available)
+  }
+
+  /** In the catalogue's order, whether they can be called or not. */
+  listAll(): Model[] {
     return [...this.#routes.values()].map(cardOf)
   }
 
@@ -97,14 +102,20 @@ export interface AvailableBackend {
   readonly served: ReadonlySet<string> | undefined
   /** Nobody bills for it: what has no price may be served. */
   readonly isFree: boolean
+  /** Why it is likely to serve nothing now. */
+  readonly fault?: string | undefined
 }
 
-/** What the sandbox can make up. */
-const SANDBOX_KINDS: ReadonlySet<ModelKind> = new Set(['chat', 'embeddings'])
+/** Whether a backend has the operation of a model's kind; the other kinds have no endpoint yet. */
+function canServe({ chatCompletions, embeddings }: Backend, { kind, isCatalogued }: CatalogueModel): boolean {
+  if (kind === 'chat') return chatCompletions !== undefined || (!isCatalogued && embeddings !== undefined)
+  return kind === 'embeddings' && embeddings !== undefined
+}
 
 /** The backend's name for a model that it serves; undefined when it does not. */
-function nameAt({ kind, served }: AvailableBackend, model: CatalogueModel): string | undefined {
-  if (kind === 'sandbox') return SANDBOX_KINDS.has(model.kind) ? model.name : undefined
+function nameAt({ backend, kind, served }: AvailableBackend, model: CatalogueModel): string | undefined {
+  if (!canServe(backend, model)) return undefined
+  if (kind === 'sandbox') return model.name
   if (served?.has(model.name)) return model.name
   const own = model.deployments.find((deployment) => deployment.backend === kind)?.model
   return own === undefined || served === undefined || served.has(own) ? own : undefined

@@ -4,7 +4,7 @@ import type { GatewayContext } from '../context.ts'
 import { errors, Model, ModelList } from '../contract/index.ts'
 import type { RouteGuards } from './index.ts'
 
-/** The models of the region, whether a backend for them is configured (`available`) or not. */
+/** The models of the region that can be called; one by one also those that nobody serves now (`available`). */
 export function modelRoutes(scope: ServiceScope, context: GatewayContext, guard: RouteGuards): void {
   scope.route({
     method: 'GET',
@@ -13,6 +13,7 @@ export function modelRoutes(scope: ServiceScope, context: GatewayContext, guard:
     schema: {
       tags: ['Models'],
       summary: 'List the models of this region',
+      description: 'Those that can be called now. `kind` says by which operation.',
       response: { 200: ModelList, ...errors(429) },
     },
     handler: () => ({ object: 'list' as const, data: context.models.list() }),
