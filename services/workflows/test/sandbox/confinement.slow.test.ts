@@ -114,6 +114,19 @@ describe.skipIf(platform() !== 'linux').each(MODES)(
       expect(result.stdout).toContain('own\n')
     })
 
+    it.runIf(byLauncher === true || mode === 'user namespaces')(
+      'makes no user namespaces, in which more of the kernel could be reached',
+      async () => {
+        const script = `
+        unshare --user true && echo made
+        unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /opt && echo mounted'
+        id -u; cat /proc/sys/user/max_user_namespaces`
+        const result = await run(script)
+        expect(result.stdout).not.toMatch(/made|mounted/)
+        expect(result.stderr.match(/unshare failed/g)).toHaveLength(2)
+      },
+    )
+
     it.runIf(isRoot && uid === undefined)('runs as a user who may nothing', async () => {
       const result = await run(
         'id -u; cat /etc/shadow; kill -0 1 2>/dev/null && echo signalled; grep -i cap /proc/self/status',

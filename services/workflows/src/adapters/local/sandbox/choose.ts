@@ -30,19 +30,23 @@ interface Candidate {
   readonly mode: Mode
   readonly aUserASpace: boolean
   readonly byLauncher: boolean
+  readonly isClosed: boolean
 }
 
 const isRoot = (): boolean => process.getuid?.() === 0
 
-const candidate = (mode: Mode, aUserASpace: boolean, byLauncher = false): Candidate => ({
+const candidate = (mode: Mode, aUserASpace: boolean, byLauncher = false, isClosed = false): Candidate => ({
   mode,
   aUserASpace,
   byLauncher,
+  isClosed,
 })
 
 const CANDIDATES_AS_ROOT: readonly Candidate[] = [
+  candidate('own namespaces', true, true, true),
   candidate('own namespaces', true, true),
   candidate('own namespaces', true),
+  candidate('own namespaces', false, true, true),
   candidate('own namespaces', false, true),
   candidate('own namespaces', false),
   candidate('own user', true),
@@ -80,11 +84,11 @@ export async function chooseConfinement(options: {
       (options.byLauncher ?? byLauncher) === byLauncher,
   )
   const reasons: string[] = []
-  for (const { mode, aUserASpace, byLauncher } of candidates) {
+  for (const { mode, aUserASpace, byLauncher, isClosed } of candidates) {
     try {
       const { dataDir, folder, readable } = options
       const confinement = await createConfinement(mode, {
-        ...{ tools, dataDir, folder, readable, aUserASpace, byLauncher },
+        ...{ tools, dataDir, folder, readable, aUserASpace, byLauncher, isClosed },
       })
       await tryOut(confinement, options.scratch, limits)
       if (reasons.length > 0)

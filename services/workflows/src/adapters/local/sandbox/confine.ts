@@ -21,6 +21,8 @@ export interface ConfinementOptions {
   readonly aUserASpace: boolean
   /** Own namespaces by one program instead of seven; it must be among the tools. */
   readonly byLauncher: boolean
+  /** The launcher lets programs make no user namespaces. */
+  readonly isClosed: boolean
 }
 
 const WITHOUT_RIGHTS = ['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all']
@@ -107,9 +109,11 @@ const SEES_OTHERS = [
   'a process that leaves its group is looked for by its environment, and not found when it hides that',
 ]
 const NETWORK = 'the network is not confined: tasks reach what this machine reaches'
+const USER_NAMESPACES =
+  'tasks may make user namespaces where the kernel lets them, and mount what no limit counts (sysctl user.max_user_namespaces=0)'
 const DISK = 'what a task writes is measured, not reserved: a fast writer may pass the limit of its folder'
 
-function about(mode: Mode, { tools, aUserASpace }: ConfinementOptions): Confinement['about'] {
+function about(mode: Mode, { tools, aUserASpace, isClosed }: ConfinementOptions): Confinement['about'] {
   const limits =
     tools.prlimit === undefined
       ? 'limits of processor time, file size and open files'
@@ -133,6 +137,7 @@ function about(mode: Mode, { tools, aUserASpace }: ConfinementOptions): Confinem
       ...(mode === 'process group'
         ? ['tasks run as the platform’s own user, and without a limit of processes']
         : []),
+      ...(isClosed || mode === 'user namespaces' ? [] : [USER_NAMESPACES]),
       ...(tools.prlimit === undefined ? ['address space is not limited'] : []),
       NETWORK,
       DISK,
@@ -158,7 +163,7 @@ export async function createConfinement(mode: Mode, options: ConfinementOptions)
     const hasFstab = hasNamespaces && !options.byLauncher
     if (hasFstab) writeFileSync(fstab, fstabOf(view), { mode: 0o600 })
     const [command = '', ...args] = options.byLauncher
-      ? launcherOf(required(options.tools.perl), cell, view)
+      ? launcherOf(required(options.tools.perl), cell, view, options.isClosed)
       : commandOf(mode, options, cell, fstab)
     return {
       command,

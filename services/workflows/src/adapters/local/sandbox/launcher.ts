@@ -8,15 +8,17 @@ import { type Mount, mountsOf, type View } from './mounts.ts'
  * call of the kernel. A fixed text: what varies comes as arguments and is never read as code.
  *
  * The first process asks for namespaces and waits; the second is the first of the namespaces, mounts, and takes in what
- * is orphaned; the third gives up all rights and becomes the task's program.
+ * is orphaned; the third gives up all rights, goes into a user namespace in which none can be made, for the kernel offers
+ * more there to be attacked, and becomes the task's program.
  */
 const TEXT = `
 sub fail { print STDERR "confinement: @_: $!\\n"; exit 125 }
 sub call { my ($what, $number, @args) = @_; syscall($number, @args) >= 0 or fail($what) }
-my ($numbers, $parent, $uid, $cwd, $limits, $mounts) = splice @ARGV, 0, 6;
+my ($numbers, $parent, $uid, $closes, $cwd, $limits, $mounts) = splice @ARGV, 0, 7;
 my ($mount, $unshare, $prctl, $setresuid, $setresgid, $setgroups, $prlimit, $capset) = map { $_ + 0 } split /,/, $numbers;
 my @mounts = splice @ARGV, 0, 5 * $mounts;
 $uid += 0;
+sub put { my ($name, $text) = @_; open my $file, '+<', "/proc/$name" or fail($name); syswrite $file, $text or fail($name) }
 sub dies_with_parent { call('PR_SET_PDEATHSIG', $prctl, 1, 9, 0, 0, 0) }
 # What waits here ends with the program, not before it.
 $SIG{$_} = 'IGNORE' for qw(TERM INT HUP);
@@ -53,9 +55,18 @@ for (split /,/, $limits) {
 }
 call('setgroups', $setgroups, 0, 0);
 # PR_CAPBSET_DROP, up to the last that this kernel knows
-for (my $cap = 0; syscall($prctl, 24, $cap, 0, 0, 0) >= 0; $cap++) {}
+sub drop_bounds { for (my $cap = 0; syscall($prctl, 24, $cap, 0, 0, 0) >= 0; $cap++) {} }
+drop_bounds();
 call('setresgid', $setresgid, $uid, $uid, $uid);
 call('setresuid', $setresuid, $uid, $uid, $uid);
+# PR_SET_DUMPABLE, or its own /proc is not its own; CLONE_NEWUSER, which fails where nobody like it may make one
+call('PR_SET_DUMPABLE', $prctl, 4, 1, 0, 0, 0);
+if ($closes && syscall($unshare, 0x10000000) >= 0) {
+  put('self/setgroups', 'deny');
+  put("self/$_", "$uid $uid 1") for qw(uid_map gid_map);
+  put('sys/user/max_user_namespaces', '0');
+  drop_bounds();
+}
 # _LINUX_CAPABILITY_VERSION_3: none effective, permitted or inheritable, and by that none ambient
 call('capset', $capset, pack('L2', 0x20080522, 0), pack('L6', (0) x 6));
 my $merges = $ENV{ATRIUM_TASK_MERGES};
@@ -101,11 +112,13 @@ const OWN: readonly Mount[] = [
 /**
  * The command line that runs a cell's program in namespaces of its own, as the cell's user, without any right.
  * @param perl absolute path
+ * @param isClosed the program can make no user namespaces
  */
-export function launcherOf(perl: string, cell: Cell, view: View): string[] {
+export function launcherOf(perl: string, cell: Cell, view: View, isClosed: boolean): string[] {
   const mounts = [...OWN, ...mountsOf(view)]
   return [
-    ...[perl, '-e', TEXT, '--', CALLS[process.arch] ?? '', String(process.pid), String(cell.uid), cell.cwd],
+    ...[perl, '-e', TEXT, '--', CALLS[process.arch] ?? '', String(process.pid), String(cell.uid)],
+    ...[isClosed ? '1' : '0', cell.cwd],
     ...[limitsOf(cell.limits), String(mounts.length)],
     ...mounts.flatMap(({ source, target, type, flags, data }) => [source, target, type, String(flags), data]),
     ...[cell.command, ...cell.args],

@@ -6,6 +6,8 @@
  */
 export const INIT = `
 "$1" -n -a -T "$2" >&2 || exit 125
+# One more, for the program's own; the program itself makes none.
+[ "$3" = - ] || echo 1 > /proc/sys/user/max_user_namespaces 2>/dev/null || :
 [ "$3" = - ] || "$1" -n -o remount,bind,ro "$3" >&2 || exit 125
 cd "$4" || exit 125
 shift 4
