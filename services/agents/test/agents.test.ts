@@ -62,8 +62,9 @@ describe('creating an agent', () => {
 
   it('takes a responses model, and ignores fields of the server’s and unknown ones', async () => {
     const models = (await platform.call('GET', '/agents/v1/models', { token: home.apiKey })).body
-    const gateway = (await platform.call('GET', '/llm/v1/models', { token: home.apiKey })).body.data
-    const responses = gateway.find(({ kind }: { kind: string }) => kind === 'responses').id
+    const responses = 'gpt-5-codex'
+    const card = await platform.call('GET', `/llm/v1/models/${responses}`, { token: home.apiKey })
+    expect(card.body.kind).toBe('responses')
     expect(models.some(({ name }: { name: string }) => name === responses)).toBe(true)
     const made = await chat.call('POST', `/agent?model=${responses}`, {
       ...AGENT_INPUT,
