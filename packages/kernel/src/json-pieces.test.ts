@@ -57,9 +57,9 @@ describe('JSON in pieces', () => {
   })
 
   it.each([
-    ['a key that sets a prototype', `{"__proto__":${many}}`],
-    ['one within', `{"a":${many},"b":{"__proto__":1}}`],
-    ['a constructor', `{"constructor":{"prototype":${many}}}`],
+    ['a key that sets a prototype', `{"a":${many},"b":{"__proto__":1}}`],
+    ['a large one', `{"a":{"__proto__":${many}}}`],
+    ['a constructor', `{"a":{"constructor":{"prototype":${many}}}}`],
     ['half of a pair', `{"a":${many},"b":"\\ud800"}`],
     ['half of a pair in a key', `{"a":${many},"\\ud800":${many}}`],
   ])('refuses %s, unless it is to be lenient', async (_name, text) => {
@@ -71,6 +71,14 @@ describe('JSON in pieces', () => {
     const body = Buffer.concat([Buffer.from(`{"a":${many},"b":"`), Buffer.from([0xff]), Buffer.from('"}')])
     await expect(parseJsonInPieces(body, () => undefined)).rejects.toMatchObject({ code: 'invalid_json' })
   })
+
+  it.each([`{"__proto__":${many},"b":1}`, `{"constructor":{"prototype":${many}},"b":1}`])(
+    'ignores at the top what it refuses below: %.20s',
+    async (text) => {
+      expect(await inPieces(text)).toEqual({ b: 1 })
+      expect(parseJson(Buffer.from(text))).toEqual({ b: 1 })
+    },
+  )
 
   it('drops keys that set prototypes where it is lenient, wherever they stand', async () => {
     const text = `{"__proto__":${many},"a":{"__proto__":{"x":1}},"constructor":{"prototype":${many}},"b":{"constructor":{"prototype":1}},"big":${many}}`

@@ -109,7 +109,7 @@ async function addMember(source: Source, value: Container, span: Span, level: nu
     typeof member === 'object' &&
     member !== null &&
     Object.hasOwn(member, 'prototype')
-  if (isPrototype && !source.isLenient) throw invalidInput('body', 'must not set a prototype')
+  if (isPrototype && !source.isLenient && level > 0) throw invalidInput('body', 'must not set a prototype')
   if (!isPrototype) value[name] = member
 }
 
@@ -133,7 +133,7 @@ const OBJECT = { open: Buffer.from('{'), close: Buffer.from('}') }
 
 function parsePiece({ isLenient }: Source, piece: Buffer, level: number): unknown {
   try {
-    return parseJson(piece, { depth: JSON_DEPTH - level, isLenient })
+    return parseJson(piece, { depth: JSON_DEPTH - level, isLenient, isPart: level > 0 })
   } catch (error) {
     // The path would be that in the piece.
     if (error instanceof AppError && error.code === 'invalid_input') {

@@ -30,7 +30,7 @@ describe('parseJson', () => {
     ['{"a":"\\uDFFF\\ud800"}', 'body.a must not contain half'],
     ['{"a\\udc00":1}', 'body: a key must not contain half'],
     ['{"a":{"__proto__":"x"}}', 'body.a.__proto__ is a name that is kept'],
-    ['{"\\u005f_proto__":{"x":1}}', 'body.__proto__ is a name'],
+    ['{"a":{"\\u005f_proto__":{"x":1}}}', 'body.a.__proto__ is a name'],
     ['[{"constructor":{"prototype":{"x":1}}}]', 'body[0].constructor is a name'],
   ])('refuses %s, unless it is to be lenient', (text, message) => {
     expect(() => parse(text)).toThrow(message)
@@ -52,9 +52,12 @@ describe('parseJson', () => {
     expect(parseJson(shared)).toBe('é')
   })
 
-  it('drops keys that would reach prototypes where it is lenient', () => {
+  it.each([
+    ['where it is lenient', true],
+    ['at the top', false],
+  ])('drops keys that would reach prototypes %s', (_where, isLenient) => {
     const text = '{"__proto__":{"admin":true},"constructor":{"prototype":{"x":1}},"a":1}'
-    const value = parse(text, true) as object
+    const value = parse(text, isLenient) as object
     expect(Object.keys(value)).toEqual(['a'])
     expect((value as { admin?: boolean }).admin).toBeUndefined()
   })

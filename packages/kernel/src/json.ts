@@ -35,8 +35,10 @@ export const JSON_DEPTH = 64
 export interface JsonRules {
   /** Deepest nesting allowed (JSON_DEPTH). */
   readonly depth?: number
-  /** Keeps halves of surrogate pairs, and drops keys that set prototypes; both are refused otherwise. */
+  /** Keeps halves of surrogate pairs, and drops keys that set prototypes anywhere; both are refused otherwise. */
   readonly isLenient?: boolean
+  /** It is a part of a body, so that its top is not the body's. */
+  readonly isPart?: boolean
 }
 
 const NUL = 'must not contain the NUL character (U+0000)'
@@ -72,6 +74,14 @@ function findFault(value: unknown, path: string, isLenient: boolean): readonly [
   return undefined
 }
 
+/** At the top of a body such a key is a field that nobody knows, and is ignored as all of them. */
+function dropPrototypes(body: unknown): void {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return
+  for (const [key, item] of Object.entries(body)) {
+    if (setsPrototype(key, item)) Reflect.deleteProperty(body, key)
+  }
+}
+
 function parseText(body: Buffer, isLenient: boolean): unknown {
   if (!isUtf8(body)) throw invalidJson('it is no UTF-8')
   const text = body.toString('utf8')
@@ -91,15 +101,19 @@ export const invalidJson = (reason: string): AppError =>
 /**
  * Parses a request body.
  * @throws AppError 400 when it is not JSON, nests too deep, or holds a NUL character, half of a surrogate pair, or a key
- *   that sets a prototype: `__proto__`, and `constructor` of something with a `prototype`
+ *   below its top that sets a prototype: `__proto__`, and `constructor` of something with a `prototype`
  */
-export function parseJson(body: Buffer, { depth = JSON_DEPTH, isLenient = false }: JsonRules = {}): unknown {
+export function parseJson(
+  body: Buffer,
+  { depth = JSON_DEPTH, isLenient = false, isPart = false }: JsonRules = {},
+): unknown {
   const value = parseText(body, isLenient)
   // Every level takes at least one byte, so short bodies need no look.
   if (body.length > depth && isDeeperThan(value, depth)) {
     throw new AppError(400, 'json_too_deep', `The body nests deeper than ${depth} levels`, { field: 'body' })
   }
   if (isLenient ? body.includes('\\u0000') : isSuspicious(body)) {
+    if (!isPart) dropPrototypes(value)
     const fault = findFault(value, 'body', isLenient)
     if (fault !== undefined) throw invalidInput(...fault)
   }
