@@ -92,7 +92,7 @@ describe('a metadata filter', () => {
     const { status, body } = await query({ 'a.b': { $gt: 0 }, n: { '': 1, x$: 2 } })
     expect([status, body.message]).toEqual([
       400,
-      'body.metadata.a.b.$gt must be left out: values are compared as they are, and there are no operators',
+      'body.metadata."a.b".$gt must be left out: values are compared as they are, and there are no operators',
     ])
     expect((await query({ n: { '': 1, x$: { $gt: 1 } } })).status).toBe(200)
   })

@@ -37,6 +37,9 @@ export const modelNotFound = (model: string, status: 400 | 404): AppError =>
     field: 'model',
   })
 
+/** 414: no model's id is as long. */
+export const idTooLong = (): AppError => new AppError(414, 'invalid_path', 'A part of the path is too long')
+
 /** 400: the model is real but answers elsewhere. */
 export const wrongEndpoint = (model: string, kind: string, endpoint: string): AppError =>
   new AppError(

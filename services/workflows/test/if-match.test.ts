@@ -14,7 +14,7 @@ it.each([
   ['workflows/w/configurations/new', { data: {} }],
   ['workflows/w/stages/int', { versionId: 'v' }],
   ['workflows/w/triggers/new', { type: 'webhook', stage: 'test' }],
-  ['secrets/NEW', { value: 'x' }],
+  ['secrets/NEW', { value: 'secret' }],
 ])('If-Match: * changes %s, and does not make it', async (path, body) => {
   const put = (headers?: Record<string, string>) =>
     world.send('PUT', path, {

@@ -1,8 +1,18 @@
 import type { ServiceScope } from '@atrium/kernel/http'
+import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import type { GatewayContext } from '../context.ts'
 import { errors, Model, ModelList } from '../contract/index.ts'
+import { idTooLong } from '../errors.ts'
 import type { RouteGuards } from './index.ts'
+
+/** As long as any part of a path. */
+const LONGEST_ID = 256
+
+/** What is too long for the route of one part comes to that of several. */
+async function demandShortId({ params }: FastifyRequest): Promise<void> {
+  if ((params as { '*': string })['*'].length > LONGEST_ID) throw idTooLong()
+}
 
 /** The models of the region that can be called; one by one also those that nobody serves now (`available`). */
 export function modelRoutes(scope: ServiceScope, context: GatewayContext, guard: RouteGuards): void {
@@ -38,10 +48,12 @@ export function modelRoutes(scope: ServiceScope, context: GatewayContext, guard:
   })
 
   // Ids such as `org/model`, from clients that do not encode the slash.
+  const guarded = guard('retrieveModel')
   scope.route({
     method: 'GET',
     url: '/v1/models/*',
-    ...guard('retrieveModel'),
+    ...guarded,
+    onRequest: [demandShortId, ...guarded.onRequest],
     schema: {
       hide: true,
       params: Type.Object({ '*': Type.String() }),
