@@ -55,6 +55,8 @@ class Ledger {
   isLowered = false
   waiting: Waiter[] = []
   isAsking = false
+  /** Recorded since the question that is on its way was put: what it said to be in use may count that as well. */
+  recordedMeanwhile = 0n
 
   constructor(subject: BudgetSubject) {
     this.subject = subject
@@ -80,6 +82,7 @@ class Ledger {
     if (pico > this.unrecorded) pico = this.unrecorded
     this.unrecorded -= pico
     this.leased -= pico
+    this.recordedMeanwhile += pico
     this.isLowered = true
   }
 
@@ -168,11 +171,13 @@ export class Budgets {
       ledger.waiting = []
       const needed = waiting.reduce((sum, { most }) => sum + most, 0n)
       const askedAtMs = performance.now()
+      ledger.recordedMeanwhile = 0n
       try {
         const inUse = decimalOfPico(ledger.open + ledger.unrecorded)
         const ask = { inUse, needed: decimalOfPico(needed) }
         const lease = await this.#leases.lease(this.#holder, ledger.subject, ask)
-        ledger.leased = lease === undefined ? 0n : picoOfDecimal(lease.amount)
+        // Where the database had counted it already, this is too little until the next question.
+        ledger.leased = lease === undefined ? 0n : picoOfDecimal(lease.amount) - ledger.recordedMeanwhile
         ledger.goodUntilMs = askedAtMs + this.#leases.seconds * 1000 - MARGIN_MS
         for (const waiter of waiting) {
           // Without a budget by now, everything is let in.
