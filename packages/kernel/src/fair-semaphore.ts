@@ -1,8 +1,10 @@
+import { TenantLines } from './tenant-lines.ts'
+
 /** Lets so many pieces of work run at once. Tenants whose work waits take turns, each in the order in which it came. */
 export class FairSemaphore {
   #free: number
-  /** What begins the work that waits, by tenant; the tenant whose turn is next stands first. */
-  readonly #lines = new Map<string, (() => void)[]>()
+  /** What begins the work that waits. */
+  readonly #lines = new TenantLines<() => void>()
 
   constructor(atOnce: number) {
     this.#free = atOnce
@@ -10,13 +12,13 @@ export class FairSemaphore {
 
   /** Pieces of work of a tenant that wait. */
   waitingOf(tenant: string): number {
-    return this.#lines.get(tenant)?.length ?? 0
+    return this.#lines.sizeOf(tenant)
   }
 
   /** @throws what the work throws */
   async run<T>(tenant: string, work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1
-    else await new Promise<void>((begin) => this.#wait(tenant, begin))
+    else await new Promise<void>((begin) => this.#lines.push(tenant, begin))
     try {
       return await work()
     } finally {
@@ -24,23 +26,9 @@ export class FairSemaphore {
     }
   }
 
-  #wait(tenant: string, begin: () => void): void {
-    const line = this.#lines.get(tenant)
-    if (line === undefined) this.#lines.set(tenant, [begin])
-    else line.push(begin)
-  }
-
   #passOn(): void {
-    const [first] = this.#lines
-    if (first === undefined) {
-      this.#free += 1
-      return
-    }
-    const [tenant, line] = first
-    const begin = line.shift()
-    // The others come first now.
-    this.#lines.delete(tenant)
-    if (line.length > 0) this.#lines.set(tenant, line)
-    begin?.()
+    const begin = this.#lines.shift()
+    if (begin === undefined) this.#free += 1
+    else begin()
   }
 }

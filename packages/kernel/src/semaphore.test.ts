@@ -104,7 +104,7 @@ describe('KeyedSemaphore', () => {
     expect(await semaphore.run('a', async () => 'again')).toBe('again')
   })
 
-  it('keeps nothing of those without work, and holds when one ends as another comes', async () => {
+  it('counts nobody without work, and holds when one ends as another comes', async () => {
     const semaphore = new KeyedSemaphore(1)
     let running = 0
     let most = 0

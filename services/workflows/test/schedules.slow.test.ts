@@ -50,6 +50,12 @@ const nextOf = async (workflow: string): Promise<Date> => {
 const runsOf = async (workflow: string) => (await pipelines.call('GET', `/${workflow}/runs`)).body.runs
 const taken = (workflow: string) => vi.waitUntil(async () => (await nextOf(workflow)) > new Date(), WAIT)
 
+/** Read in the database: asking the service would be a look at the engine itself. */
+async function recordedStatus(runId: string): Promise<string> {
+  const { rows } = await platform.pool.query('SELECT status FROM workflows.runs WHERE run_id = $1', [runId])
+  return rows[0].status
+}
+
 describe('several processes', () => {
   it('fire exactly one run a tick', async () => {
     // None of these has another tick while the test runs, but on the first of January.
@@ -233,13 +239,7 @@ describe('what a process left undone', () => {
     engine.tells = false
     engine.succeed(runId)
     await using _worker = await worker()
-    const status = async (): Promise<string> => {
-      const { rows } = await platform.pool.query('SELECT status FROM workflows.runs WHERE run_id = $1', [
-        runId,
-      ])
-      return rows[0].status
-    }
-    await expect.poll(status, WAIT).toBe('Succeeded')
+    await expect.poll(() => recordedStatus(runId), WAIT).toBe('Succeeded')
     await pipelines.call('POST', `/${workflow}/runs/${engine.refuses}:cancel`)
     engine.refuses = ''
   })
@@ -251,14 +251,7 @@ describe('what a process left undone', () => {
     engine.tells = false
     engine.succeed(runId)
     await using _worker = await worker()
-    const status = async (): Promise<string> => {
-      const { rows } = await platform.pool.query('SELECT status FROM workflows.runs WHERE run_id = $1', [
-        runId,
-      ])
-      return rows[0].status
-    }
-    // Read in the database: asking the service would be a look at the engine itself.
-    await vi.waitUntil(async () => (await status()) === 'Succeeded', WAIT)
+    await vi.waitUntil(async () => (await recordedStatus(runId)) === 'Succeeded', WAIT)
   })
 
   it('is looked after by one process at a time', async () => {
