@@ -12,7 +12,7 @@ import {
 import { type RunRow, selectRunById } from '../queries/runs.ts'
 import type { WorkflowsDb } from '../queries/tables.ts'
 import { changeBy, isEnded } from './run-states.ts'
-import { RunLane } from './runs/run-lane.ts'
+import { isFull, RunLane } from './runs/run-lane.ts'
 
 export interface RunKeeperDeps {
   readonly db: WorkflowsDb
@@ -27,8 +27,6 @@ const SETTLE_MS = 25
 const AT_ONCE = 4
 /** Runs that the engine is told to end, or to forget. */
 const ENDED_AT_ONCE = 2
-/** Runs of a space that wait to be handed over; what is more is left to the sweep. */
-const MOST_WAITING = 1000
 /** Others that changed a run meanwhile: after so many the next look will do. */
 const TRIES = 5
 /** What a process that died may have left unsubmitted for so long is submitted by another. */
@@ -135,8 +133,7 @@ export class RunKeeper {
     run: { spaceId: string; runId: string },
     work: () => Promise<void>,
   ): void {
-    if (!this.#isClosed && lane.waitingOf(run.spaceId) < MOST_WAITING)
-      this.#track(run, lane.run(run.spaceId, work))
+    if (!this.#isClosed && !isFull(lane, run.spaceId)) this.#track(run, lane.run(run.spaceId, work))
   }
 
   #track({ spaceId, runId }: { spaceId: string; runId: string }, work: Promise<void>): void {

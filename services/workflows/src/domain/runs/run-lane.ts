@@ -6,8 +6,11 @@ interface Place {
   waiting: Promise<void> | undefined
 }
 
-/** Work of a space that waits; what is more is left to the sweep of runs. */
 const MOST_WAITING = 1000
+
+/** Whether so much of a space waits that what is more is left to the sweep of runs. */
+export const isFull = (slots: FairSemaphore, spaceId: string): boolean =>
+  slots.waitingOf(spaceId) >= MOST_WAITING
 
 /**
  * Does one thing with runs, a few at once; spaces take turns. It is never done twice at the same moment for a run, and
@@ -25,7 +28,7 @@ export class RunLane {
 
   /** Whether a space has so much waiting that no more should be asked for without need. */
   isFull(spaceId: string): boolean {
-    return this.#slots.waitingOf(spaceId) >= MOST_WAITING
+    return isFull(this.#slots, spaceId)
   }
 
   /** @throws what the work throws */
