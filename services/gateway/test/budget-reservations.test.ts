@@ -46,7 +46,7 @@ describe.each(['key', 'space'] as const)('a budget of a %s', (whose) => {
     ['whose most is small', { max_completion_tokens: 20 }],
     ['whose most is more than the budget', {}],
   ])(
-    'is held by 32 callers at once in two processes, with calls %s',
+    'is held by 32 callers at once through two platforms on one database, with calls %s',
     { timeout: 60_000 },
     async (_name, limit) => {
       await using one = await startWithFake({ fake: { models: false, behaviour: { delayMs: 20 } } })
@@ -57,8 +57,8 @@ describe.each(['key', 'space'] as const)('a budget of a %s', (whose) => {
           OPENAI_API_KEY: 'sk-any',
         },
       })
-      const through = (process: { call: Gateway['platform']['call'] }) => () =>
-        process.call('POST', '/llm/v1/chat/completions', {
+      const through = (platform: { call: Gateway['platform']['call'] }) => () =>
+        platform.call('POST', '/llm/v1/chat/completions', {
           token: one.space.apiKey,
           body: { ...hello, ...limit },
         })
@@ -70,7 +70,7 @@ describe.each(['key', 'space'] as const)('a budget of a %s', (whose) => {
       const [usage] = await one.usage(served)
       expect(usage?.requests).toBe(served)
       expect(served).toBeGreaterThanOrEqual(CALLS)
-      // One call a process may exceed it.
+      // One call a platform may exceed it.
       expect(served).toBeLessThanOrEqual(CALLS + 2)
       expect(Number(usage?.amount)).toBeCloseTo(served * ONE_CALL, 10)
     },
